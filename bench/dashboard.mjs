@@ -1,10 +1,11 @@
-// What a dashboard costs that is open: the same feed, fed in turns with a dashboard attached and a page that reads its events, and
-// without. One run goes on all the time; only the dashboard comes and goes.
+// What a dashboard costs that is open: the same feed, in turns with a dashboard attached and a page that reads its events, and
+// without. One run goes on all the time, and so does the dashboard: for the turns without it, its process is stopped (SIGSTOP), so
+// that turns can be short and many. What starting it takes is told apart.
 //
-//   node bench/dashboard.mjs [--pairs 7] [--seconds 10] [--workers 2] [--step-ms 0] [--gallery]
+//   node bench/dashboard.mjs [--pairs 60] [--seconds 3] [--workers 2] [--step-ms 0] [--gallery]
 //
-// Prints one JSON line a pair, then the median of with/without and a 95 % interval of it. --gallery: the page looks at gallery and
-// timeline every 2 s as well.
+// Prints one JSON line a pair, then the median of with/without with a 95 % interval, and the cores that the dashboard used.
+// --gallery: the page looks at gallery and timeline every 2 s as well.
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -15,8 +16,8 @@ import { attachSpans } from '../dist/spans/attach.js'
 
 const { values } = parseArgs({
   options: {
-    pairs: { type: 'string', default: '7' },
-    seconds: { type: 'string', default: '10' },
+    pairs: { type: 'string', default: '60' },
+    seconds: { type: 'string', default: '3' },
     workers: { type: 'string', default: String(Math.max(1, cpus().length)) },
     'step-ms': { type: 'string', default: '0' },
     gallery: { type: 'boolean', default: false },
@@ -24,8 +25,9 @@ const { values } = parseArgs({
 })
 const cli = join(import.meta.dirname, '../dist/cli/main.js')
 const seconds = Number(values.seconds)
-/** A moment for a dashboard to start, or for the run to be alone again (ms). */
-const SETTLE = 3000
+/** A moment for run and dashboard to start, and for a change to be felt (ms). */
+const START = 5000
+const SETTLE = 300
 
 const file = join(tmpdir(), `millrace-dashboard-${process.pid}.json`)
 writeFileSync(
@@ -71,9 +73,7 @@ async function dashboard() {
   const child = spawn(
     process.execPath,
     [cli, 'dashboard', '--attach', String(run.pid), '--port', '0', '--json'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
+    { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const { port, token } = await new Promise(resolve => {
     let text = ''
@@ -83,28 +83,19 @@ async function dashboard() {
     })
   })
   const headers = { authorization: `Bearer ${token}` }
-  const ask = path => fetch(`http://127.0.0.1:${port}${path}`, { headers })
-  const stop = new AbortController()
-  const page = await fetch(`http://127.0.0.1:${port}/api/events`, { headers, signal: stop.signal })
-  const reading = (async () => {
-    let events = 0
+  const page = await fetch(`http://127.0.0.1:${port}/api/events`, { headers })
+  const shown = { pid: child.pid, events: 0, isOpen: true }
+  void (async () => {
     for await (const part of page.body)
-      events += Buffer.from(part).toString('latin1').split('event: now').length - 1
-    return events
-  })().catch(() => 0)
-  const looking = setInterval(async () => {
-    if (values.gallery)
-      await Promise.all([(await ask('/api/gallery')).text(), (await ask('/api/timeline')).text()])
-  }, 2000)
-  return async () => {
-    clearInterval(looking)
-    const cpu = cpuOf(child.pid)
-    stop.abort()
-    await reading
-    child.kill('SIGTERM')
-    await new Promise(resolve => child.once('close', resolve))
-    return cpu
-  }
+      shown.events += Buffer.from(part).toString('latin1').split('event: now').length - 1
+  })().catch(() => {})
+  if (values.gallery)
+    setInterval(async () => {
+      if (!shown.isOpen) return
+      const ask = async path => (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text()
+      await Promise.all(['/api/gallery', '/api/timeline'].map(ask))
+    }, 2000)
+  return { child, shown }
 }
 
 /** Seconds of CPU time of a process. */
@@ -115,35 +106,49 @@ function cpuOf(pid) {
 }
 
 const spans = await opened()
-await sleep(SETTLE)
-const ratios = []
+const { child, shown } = await dashboard()
+await sleep(START)
+const startCpu = cpuOf(child.pid)
+const pairs = []
 for (let pair = 0; pair < Number(values.pairs); pair++) {
-  const rates = {}
+  const found = { pair }
   // In turns, and the first in turns as well.
   for (const which of pair % 2 === 0 ? ['without', 'with'] : ['with', 'without']) {
-    const close = which === 'with' ? await dashboard() : undefined
+    shown.isOpen = which === 'with'
+    child.kill(shown.isOpen ? 'SIGCONT' : 'SIGSTOP')
     await sleep(SETTLE)
-    rates[which] = await measure(spans)
-    if (close) rates.cpuSeconds = await close()
+    const [cpu, events, from] = [cpuOf(child.pid), shown.events, performance.now()]
+    found[which] = await measure(spans)
+    if (shown.isOpen) {
+      found.cores = (cpuOf(child.pid) - cpu) / ((performance.now() - from) / 1000)
+      found.events = shown.events - events
+    }
   }
-  ratios.push(rates.with / rates.without)
-  console.log(JSON.stringify({ pair, ...rates, ratio: ratios.at(-1) }))
+  found.ratio = found.with / found.without
+  pairs.push(found)
+  console.log(JSON.stringify(found))
 }
-ratios.sort((a, b) => a - b)
+child.kill('SIGCONT')
+child.kill('SIGTERM')
+const ratios = pairs.map(({ ratio }) => ratio).sort((a, b) => a - b)
 const median = ratios[ratios.length >> 1]
 const [low, high] = interval(ratios)
+const mean = name => pairs.reduce((sum, one) => sum + one[name], 0) / pairs.length
 console.log(
   JSON.stringify({
     median,
     low,
     high,
     cost: `${(100 * (1 - median)).toFixed(1)} %`,
-    pairs: ratios.length,
+    cores: mean('cores'),
+    eventsASecond: mean('events') / seconds,
+    cpuSecondsToStart: startCpu,
     ...values,
   }),
 )
 run.kill('SIGTERM')
 rmSync(file)
+process.exit(0)
 
 /** 95 % interval of the median, by order statistics (about: of few pairs, their least and greatest). */
 function interval(sorted) {

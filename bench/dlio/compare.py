@@ -3,10 +3,10 @@
     npm run build
     python3 bench/dlio/compare.py --python VENV/bin/python --data DIR [--quick] [--save]
 
-Every run is a fresh process. First the DataLoader's workers are chosen (0, 1, 2, 4); then both run in rounds,
-in random order; then it is searched how many accelerators Millrace sustains. A run during which others used
-the machine is repeated. These are DLIO-style workloads, not MLPerf results. Needs the standard library only;
-PyTorch, NumPy and Pillow in the environment of --python.
+Every run is a fresh process, and its data are read just before. First the DataLoader's workers are chosen
+(0, 1, 2, 4); then both run in rounds, in random order; then it is searched how many accelerators Millrace
+sustains. A run during which others used the machine is repeated. These are DLIO-style workloads, not MLPerf
+results. Needs the standard library only; PyTorch, NumPy and Pillow in the environment of --python.
 """
 
 import argparse
@@ -60,6 +60,7 @@ def main(argv=None):
             case, about = (name, accelerator, bar), data[name]
 
             def run(name=name, accelerator=accelerator, side=side, about=about):
+                warm(about)
                 if side == "millrace":
                     return millrace(name, accelerator, about, options)
                 return torch(name, accelerator, about, workers[name], options)
@@ -191,11 +192,21 @@ def undisturbed(run, options, disturbed):
         disturbed.append({"au": measured["au"], "coresUsedByOthers": measured["coresUsedByOthers"]})
 
 
+def warm(about):
+    """Reads all of a workload's data: a system may have put what was not used for minutes out of the page cache."""
+    for path in sorted(Path(about["data"]["folder"]).rglob("*")):
+        if path.is_file():
+            with open(path, "rb", buffering=0) as file:
+                while file.read(1 << 22):
+                    pass
+
+
 def sweep(name, about, options):
     """The workers with which the DataLoader is fastest, on the accelerator that asks for most."""
     accelerator = list(COMPUTE[name])[-1]
     found = {}
     for workers in WORKERS:
+        warm(about)
         meter.wait_for_quiet(options.others, options.patience)
         found[workers] = torch(name, accelerator, about, workers, options)["au"]["dlio"]
         say(f"  DataLoader with {workers} workers, {name} {accelerator}: AU {found[workers]:.3f}")
@@ -206,6 +217,7 @@ def sustained(cases, data, options):
     most = {}
     for case in cases:
         name, accelerator, _ = case
+        warm(data[name])
         meter.wait_for_quiet(options.others, options.patience)
         say(f"how many {accelerator} of {name} are sustained?")
         found = millrace(name, accelerator, data[name], options, "max")["most"]
@@ -264,7 +276,7 @@ def table(result):
         "configurations, on fewer files.",
         "",
         f"{result['date'][:10]}, {result['machine']}; Millrace {result['commit']}, Node {result['node']}, "
-        f"PyTorch {result['torch']}. Page cache warm ({cached(result)}). "
+        f"PyTorch {result['torch']}. Page cache warm, read before each run ({cached(result)}). "
         f"Median (least–greatest) of {result['rounds']} rounds of {result['seconds']:g} s of compute "
         "in random order, each run a fresh process; others used "
         f"{most_others:.2f} cores at most ({result['othersAtMost']:g} allowed, repeated otherwise). "

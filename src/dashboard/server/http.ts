@@ -40,6 +40,8 @@ const HEADERS = {
   'X-Frame-Options': 'DENY',
   'Cache-Control': 'no-store',
 }
+/** Of which the paths are that are asked for. */
+const HERE = 'http://dashboard'
 /** For all that is no page: should a browser show it as one, it can do nothing. */
 const NO_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
@@ -114,8 +116,9 @@ export class DashboardServer {
   }
 
   private answerTo(request: IncomingMessage, response: ServerResponse): Answered | Promise<Answered> {
-    const url = URL.parse(request.url ?? '', 'http://dashboard')
-    if (url === null || !request.url?.startsWith('/')) return refusal(400, 'a broken address')
+    const asked = request.url ?? ''
+    if (!asked.startsWith('/') || !URL.canParse(asked, HERE)) return refusal(400, 'a broken address')
+    const url = new URL(asked, HERE)
     const token = url.searchParams.get('token')
     const isFirst = token !== null && url.pathname === '/' && request.method === 'GET'
     // As if it had come from a program: all else is checked.

@@ -75,7 +75,7 @@ const WHY: Record<VerdictName, (verb: string, d: Diagnosis) => string> = {
   'start-up': () => 'it waits at the first batch and when epochs begin',
   'storage-bandwidth': () => 'the storage gives no more bytes a second',
   'cache-warm-up': () => 'the data is read for the first time; it fits into memory',
-  'io-latency': () => 'too few reads are in flight for how long each takes',
+  'io-latency': () => 'the storage takes long to answer, and too few reads are in flight for that',
   'small-files': () => 'opening many small files takes longer than reading them',
   'your-function': () => 'your function waits for something',
   'under-parallel': (verb, d) => `${makers(d)} can't ${verb} fast enough, and cores are free`,

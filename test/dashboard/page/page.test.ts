@@ -161,6 +161,12 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const page = await show(SCENES.cpuSaturated())
     await page.locator('.step .bar').waitFor()
     const words = await seen(page.locator('.step .legend'))
+    const [bar, last] = await page.evaluate(() => {
+      const parts = [...document.querySelectorAll('.step .bar > .part')]
+      const right = (one: Element) => one.getBoundingClientRect().right
+      return [right(document.querySelector('.step .bar')!), Math.max(...parts.map(right))]
+    })
+    expect(Math.abs(bar - last)).toBeLessThan(1)
     for (const name of ['training', 'workers were decoding', 'workers waited for a core'])
       expect(words).toContain(name)
     const shares = [...words.matchAll(/([\d.]+)\u00a0%/g)].map(([, share]) => Number(share))
@@ -171,7 +177,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
 
   test.each([
     ['healthy', 'Your GPU hardly ever waits:'],
-    ['ioLatency', 'too few reads are in flight'],
+    ['ioLatency', 'the storage takes long to answer, and too few reads are in flight'],
     ['cpuSaturated', 'all cores are busy'],
     ['transferBound', 'it waits for batches to be copied to the device'],
     ['starting', 'Watching the first steps.'],

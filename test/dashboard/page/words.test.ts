@@ -16,7 +16,7 @@ import { batchSize, shownWords } from '../../../src/dashboard/page/words/gallery
 import { headline } from '../../../src/dashboard/page/words/headline.js'
 import { copyOf, titleOf } from '../../../src/dashboard/page/words/remedy.js'
 import { settingOf, stateOf } from '../../../src/dashboard/page/words/tuner.js'
-import { knobsOf, limitWords, ratesOf } from '../../../src/dashboard/page/words/what-if.js'
+import { asAdvised, knobsOf, limitWords, ratesOf } from '../../../src/dashboard/page/words/what-if.js'
 import type { Now } from '../../../src/dashboard/view.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import { gallery } from './feed.js'
@@ -119,6 +119,9 @@ describe('advice', () => {
       title: '7 workers instead of 4',
       detail: '--workers 7',
     })
+    expect(titleOf({ action: '7 workers in place of 4: --workers 7' }, true).title).toBe(
+      '7 workers a rank instead of 4',
+    )
     expect(titleOf({ action: 'A larger batch' })).toEqual({ title: 'A larger batch', detail: '' })
   })
 
@@ -175,10 +178,20 @@ describe('what if', () => {
     expect([cores.value, cores.now]).toEqual([0.5, '0.2'])
   })
 
-  test('nothing is left to gain only where nothing is lost', () => {
-    expect(limitWords({ bound: 'trainer', lost: 0.01 })).toContain('Nothing is left to gain')
+  test('no feed could gain more only where nothing is lost', () => {
+    expect(limitWords({ bound: 'trainer', lost: 0.01 })).toContain('No feed could gain more')
+    expect(limitWords({ bound: 'cores', lost: 0.3 }, true)).toBe('The limit is then: the cores.')
     expect(limitWords({ bound: 'trainer', lost: 0.072 })).toMatch(/7\.2 % that are still lost/)
     expect(limitWords({ bound: 'cores', lost: 0.3 })).toBe('The limit: the cores.')
+  })
+
+  test('what the first sentence advises is said with its numbers', () => {
+    const then = predict(fit, { workers: 7 })
+    const advised = { action: '7 workers', predictedGain: 0.5, interval: [0.4, 0.6] as [number, number] }
+    const remedies = [{ ...advised, set: { depth: 7 } }, { ...advised, set: { workers: 7 } }]
+    expect(asAdvised(then, { workers: 7 }, remedies)).toEqual({ ...then, gain: 0.5, interval: [0.4, 0.6] })
+    expect(asAdvised(then, { workers: 8 }, remedies)).toEqual(then)
+    expect(asAdvised(then, { workers: 7, depth: 9 }, remedies)).toEqual(then)
   })
 
   test('no rate is promised that the trainer could not take', () => {

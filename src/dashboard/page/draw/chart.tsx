@@ -10,6 +10,8 @@ export interface Series {
   points: Point[]
   /** A class that gives its colour. */
   look?: string
+  /** Its line is calm below this. */
+  calmBelow?: number
 }
 
 export interface Mark {
@@ -139,10 +141,15 @@ export function Chart(given: Given) {
           <text class="axis" x={plot.width} y={plot.height + 16} text-anchor="end">
             {nothing ? '' : last}
           </text>
-          {series.map(({ name, look = 'main' }, i) => (
+          {series.map(({ name, look = 'main', calmBelow }, i) => (
             <g key={name} class={`series ${look}`}>
+              {calmBelow !== undefined && <Calm id={`calm-${name}`} plot={plot} below={calmBelow} />}
               {paths[i][1] !== '' && <path class="area" d={paths[i][1]} />}
-              <path class="line" d={paths[i][0]} />
+              <path
+                class="line"
+                d={paths[i][0]}
+                style={calmBelow === undefined ? undefined : { stroke: `url(#calm-${name})` }}
+              />
             </g>
           ))}
           {limit !== undefined && limit.value <= top && (
@@ -194,6 +201,17 @@ export function Chart(given: Given) {
         </div>
       )}
     </div>
+  )
+}
+
+/** The colours of a line that is calm below a value. */
+function Calm({ id, plot, below }: { id: string; plot: Plot; below: number }) {
+  const offset = Math.min(1, Math.max(0, yOf(plot, below) / plot.height))
+  return (
+    <linearGradient id={id} gradientUnits="userSpaceOnUse" x1={0} x2={0} y1={0} y2={plot.height}>
+      <stop class="stop-loss" offset={offset} />
+      <stop class="stop-calm" offset={offset} />
+    </linearGradient>
   )
 }
 

@@ -78,7 +78,8 @@ function Segment({
   return (
     <span
       class={`part ${part}`}
-      style={{ flexGrow: share, display: share < SEEN ? 'none' : undefined }}
+      // Parts that are not shown leave a sum below 1, which would not fill the bar.
+      style={{ flexGrow: 1000 * share, display: share < SEEN ? 'none' : undefined }}
       title={`${words}: ${percent(share)}`}
     >
       {share >= ROOM && (

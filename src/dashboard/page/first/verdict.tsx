@@ -35,10 +35,8 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
       </span>
       <div>
         <h1>
-          <span class="what">
-            {what} {window !== undefined && <span class="window">{window}</span>}
-          </span>{' '}
-          <span class="why">{why}</span>
+          <span class="what">{what}</span> <span class="why">{why}</span>{' '}
+          {window !== undefined && <span class="window">{window}</span>}
         </h1>
         {state.hello?.run === null && <Runs runs={state.hello.others} />}
         {live && control.held !== null ? (
@@ -49,6 +47,7 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
             <Do
               label={state.ended === null ? 'Do this' : 'Next time'}
               remedy={remedy}
+              many={(state.hello?.run?.world ?? 1) > 1}
               ceiling={ceilingOf(state.now)}
               control={live && state.hello?.control ? control : null}
               say={say}
@@ -57,8 +56,8 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
         )}
         {tuner !== null && says !== '' && (
           <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
-            <b>{trying && tone !== 'good' ? 'The tuner is on it.' : 'Tuner'}</b> {says}{' '}
-            {earned(tuner.decisions)}
+            <b>{trying && tone !== 'good' ? 'The tuner is on it.' : 'Tuner'}</b> {earned(tuner.decisions)}{' '}
+            {says}
           </p>
         )}
       </div>
@@ -70,17 +69,20 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
 function Do({
   label,
   remedy,
+  many,
   ceiling,
   control,
   say,
 }: {
   label: string
   remedy: Remedy
+  /** The run has several ranks. */
+  many: boolean
   ceiling: number | null
   control: Control | null
   say: (text: string) => void
 }) {
-  const { title, detail } = titleOf(remedy)
+  const { title, detail } = titleOf(remedy, many)
   const gain = gainOf(remedy, ceiling)
   const copy = copyOf(remedy)
   const { set } = remedy

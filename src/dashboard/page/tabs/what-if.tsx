@@ -1,13 +1,13 @@
 /** What would be, if: sliders on the model of this run, and the three ways to feed a trainer with its own numbers. */
 import { useMemo, useState } from 'preact/hooks'
-import type { Change } from '../../../observe/evidence.js'
+import type { Change, Remedy } from '../../../observe/evidence.js'
 import type { Fit } from '../../../observe/model/fit.js'
 import { predict } from '../../../observe/model/predict.js'
 import { count, ms, percent, rate } from '../../../observe/verdict/units.js'
 import { spanOf, type Way, waysOf } from '../draw/ways.js'
 import type { State } from '../state/store.js'
 import { gainWords } from '../words/gain.js'
-import { type Knob, knobsOf, limitWords, measuredRate, ratesOf } from '../words/what-if.js'
+import { asAdvised, type Knob, knobsOf, limitWords, measuredRate, ratesOf } from '../words/what-if.js'
 
 export function WhatIf({ state }: { state: State }) {
   const worst = state.now?.worst ?? null
@@ -15,10 +15,12 @@ export function WhatIf({ state }: { state: State }) {
   const [set, setSet] = useState<Record<string, number>>({})
   // The model as it was when a slider was moved first: numbers that move under one's hand can't be compared.
   const [kept, keep] = useState<Fit | null>(null)
+  const [advised, setAdvised] = useState<readonly Remedy[]>([])
   const used = kept ?? fit
   if (used === null)
     return <p class="quiet-text">The model of this run is there after about a hundred steps.</p>
   const knobs = knobsOf(used)
+  const rank = (state.hello?.run?.world ?? 1) > 1 ? (worst?.rank ?? null) : null
   const change: Change = Object.assign(
     {},
     ...knobs.map(({ name, change }) => (name in set ? change(set[name]) : {})),
@@ -28,7 +30,10 @@ export function WhatIf({ state }: { state: State }) {
     .map(({ name, wish }) => wish(set[name]))
     .join(' and ')
   const turn = (name: string, value: number) => {
-    if (kept === null) keep(fit)
+    if (kept === null) {
+      keep(fit)
+      setAdvised(worst?.diagnosis.remedies ?? [])
+    }
     setSet({ ...set, [name]: value })
   }
   const reset = () => {
@@ -39,6 +44,7 @@ export function WhatIf({ state }: { state: State }) {
     <div class="what-if">
       <section aria-label="Sliders">
         <div class="sliders">
+          {rank !== null && <p class="quiet-text">All of rank {rank}, which loses most.</p>}
           {knobs.map(knob => (
             <Slider
               key={knob.name}
@@ -57,7 +63,8 @@ export function WhatIf({ state }: { state: State }) {
         fit={used}
         change={change}
         wish={wish}
-        rank={(state.hello?.run?.world ?? 1) > 1 ? (worst?.rank ?? null) : null}
+        rank={rank}
+        remedies={kept === null ? (worst?.diagnosis.remedies ?? []) : advised}
         certain={worst?.accounting.idealFrom !== 'upper'}
       />
       <Ways fit={used} change={change} />
@@ -105,10 +112,17 @@ interface Asked {
   wish: string
 }
 
-/** `rank`: the one that is asked about, where there are several. `certain`: the shortest possible step is known. */
-function Answer({ fit, change, wish, rank, certain }: Asked & { rank: number | null; certain: boolean }) {
+interface Answered extends Asked {
+  /** The one that is asked about, where there are several. */
+  rank: number | null
+  remedies: readonly Remedy[]
+  /** The shortest possible step is known. */
+  certain: boolean
+}
+
+function Answer({ fit, change, wish, rank, remedies, certain }: Answered) {
   const now = predict(fit, {})
-  const then = predict(fit, change)
+  const then = asAdvised(predict(fit, change), change, remedies)
   const { least, most, possible } = ratesOf(fit, change, then, certain)
   const ceiling = possible === null ? null : possible / measuredRate(fit) - 1
   return (
@@ -121,10 +135,9 @@ function Answer({ fit, change, wish, rank, certain }: Asked & { rank: number | n
             <b>If</b> there were {wish}, <b>then</b>
           </>
         )}
-        {rank !== null && <span class="quiet-text"> (rank {rank})</span>}
       </p>
       <p class="big">
-        {percent(then.lost)} <small>lost</small>
+        {percent(then.lost)} <small>lost{rank !== null && `, rank ${rank}`}</small>
       </p>
       <p>
         <b>{rate(then.samplesPerSecond)}</b>
@@ -139,7 +152,7 @@ function Answer({ fit, change, wish, rank, certain }: Asked & { rank: number | n
           ? 'by the model of this run'
           : `${gainWords(then.gain, then.interval, ceiling)} against now (${percent(now.lost)} lost)`}
       </p>
-      <p class="quiet-text">{limitWords(then)}</p>
+      <p class="quiet-text">{limitWords(then, wish !== '')}</p>
     </section>
   )
 }
@@ -165,6 +178,7 @@ function Ways({ fit, change }: { fit: Fit; change: Change }) {
         <li>
           <i class="swatch running" /> makes a batch
         </li>
+        <li>light and dark: one batch after the other</li>
       </ul>
     </section>
   )

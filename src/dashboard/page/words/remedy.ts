@@ -1,12 +1,16 @@
 /** What can be done, in words. */
 import type { Remedy } from '../../../observe/evidence.js'
 
-/** `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. */
-export function titleOf({ action }: Pick<Remedy, 'action'>): { title: string; detail: string } {
+/**
+ * `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. `many`: the run has several ranks, and each has
+ * workers of its own.
+ */
+export function titleOf({ action }: Pick<Remedy, 'action'>, many = false): { title: string; detail: string } {
   const colon = action.indexOf(': ')
   if (colon < 0) return { title: action, detail: '' }
+  const title = action.slice(0, colon).replace(' in place of ', ' instead of ')
   return {
-    title: action.slice(0, colon).replace(' in place of ', ' instead of '),
+    title: many ? title.replace(/ workers?(?= instead of )/, '$& a rank') : title,
     detail: action.slice(colon + 2),
   }
 }

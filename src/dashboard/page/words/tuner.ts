@@ -26,7 +26,7 @@ export function eventWords(event: TunerDecision['event']): string {
   return `${word[0].toUpperCase()}${word.slice(1)}`
 }
 
-/** What the tuner has brought so far: `From 67 % lost: workers 2 → 7.` Empty where nothing was kept. */
+/** What the tuner has brought so far: `67 % were lost at first; then workers 2 → 7.` Empty where nothing was kept. */
 export function earned(decisions: readonly TunerDecision[]): string {
   const kept = decisions.filter(({ event, knob, from, to }) => event === 'kept' && knob && from !== to)
   const first = decisions.find(({ event }) => event === 'tried')
@@ -35,7 +35,7 @@ export function earned(decisions: readonly TunerDecision[]): string {
     const own = kept.filter(one => one.knob === knob)
     return settingOf({ ...own[0], to: own.at(-1)!.to })
   })
-  return `It began with ${percent(first.lost)} lost: ${knobs.join(', ')}.`
+  return `${percent(first.lost)} were lost at first; then ${knobs.join(', ')}.`
 }
 
 /** `workers 4 → 7`, `decoding on the CPU → the GPU`. Nothing where nothing was set. */

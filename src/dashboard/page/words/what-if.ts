@@ -1,5 +1,5 @@
 /** What would be, if: the sliders, and what the model answers, in words and numbers. */
-import type { Change, Prediction } from '../../../observe/evidence.js'
+import type { Change, Prediction, Remedy } from '../../../observe/evidence.js'
 import type { Fit } from '../../../observe/model/fit.js'
 import { depthOf } from '../../../observe/model/predict.js'
 import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
@@ -66,11 +66,20 @@ const LIMITS: Record<Exclude<Prediction['bound'], 'trainer'>, string> = {
   bytes: 'the storage',
 }
 
-/** What limits after a change, and whether anything is left to gain. */
-export function limitWords({ bound, lost }: Pick<Prediction, 'bound' | 'lost'>): string {
-  if (bound !== 'trainer') return `The limit: ${LIMITS[bound]}.`
-  if (lost < LEAST_PART) return 'The limit: your training step. Nothing is left to gain.'
-  return `The limit: your training step. The ${percent(lost)} that are still lost go into taking batches over and into waits now and then.`
+/** What the first sentence advises is said with its numbers: they are of the run's own claims, made once more. */
+export function asAdvised(then: Prediction, change: Change, remedies: readonly Remedy[]): Prediction {
+  const wanted = JSON.stringify(change)
+  const known = remedies.find(({ set }) => set !== undefined && JSON.stringify(set) === wanted)
+  if (known === undefined || known.predictedGain === null || known.interval === null) return then
+  return { ...then, gain: known.predictedGain, interval: known.interval }
+}
+
+/** What limits (`then`: after a change), and whether anything more could be gained. */
+export function limitWords({ bound, lost }: Pick<Prediction, 'bound' | 'lost'>, then = false): string {
+  const limit = then ? 'The limit is then' : 'The limit'
+  if (bound !== 'trainer') return `${limit}: ${LIMITS[bound]}.`
+  if (lost < LEAST_PART) return `${limit}: your training step. No feed could gain more.`
+  return `${limit}: your training step. The ${percent(lost)} that are still lost go into taking batches over and into waits now and then.`
 }
 
 /** Samples/s as measured. */
