@@ -66,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     expect(await headline(page)).toContain(`Your 4 GPUs lose up to ${lost} %:`)
     expect(await headline(page)).toContain("4 workers can't decode fast enough")
     const { set, command } = scene.nows[0].worst!.diagnosis.remedies[0]
-    expect(await seen(page.locator('.do'))).toContain(`${set!.workers} workers instead of 4`)
+    expect(await seen(page.locator('.do'))).toContain(`${set!.workers} workers a rank instead of 4`)
     await page.getByRole('button', { name: 'Copy option' }).click()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
     for (const part of ['.verdict', '.step', '.over-time', '.ranks', '.figures', '[role=tablist]']) {
@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
         document.dispatchEvent(new Event('visibilitychange'))`)
     await hide(true)
     await expect.poll(() => played.listeners).toBe(0)
-    expect(await page.title()).not.toContain('%')
+    await expect.poll(() => page.title()).not.toContain('%')
     await hide(false)
     await expect.poll(() => played.listeners).toBe(1)
     await page.locator('.live.on').waitFor()
@@ -161,11 +161,11 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const page = await show(SCENES.cpuSaturated())
     await page.locator('.step .bar').waitFor()
     const words = await seen(page.locator('.step .legend'))
-    const [bar, last] = await page.evaluate(() => {
-      const parts = [...document.querySelectorAll('.step .bar > .part')]
-      const right = (one: Element) => one.getBoundingClientRect().right
-      return [right(document.querySelector('.step .bar')!), Math.max(...parts.map(right))]
-    })
+    const rightOf = async (selector: string) => {
+      const boxes = await Promise.all((await page.locator(selector).all()).map(one => one.boundingBox()))
+      return Math.max(...boxes.map(box => (box === null ? 0 : box.x + box.width)))
+    }
+    const [bar, last] = [await rightOf('.step .bar'), await rightOf('.step .bar > .part')]
     expect(Math.abs(bar - last)).toBeLessThan(1)
     for (const name of ['training', 'workers were decoding', 'workers waited for a core'])
       expect(words).toContain(name)

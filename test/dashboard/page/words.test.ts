@@ -126,7 +126,7 @@ describe('advice', () => {
   })
 
   test('an interval ends at what is possible, and says so', () => {
-    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69, all there is to gain)')
+    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69, all there is)')
     expect(gainWords(0.38, [0.3, 0.46], 0.69)).toBe('+38 % (±8)')
     expect(gainWords(0.45, [-0.03, 0.5], 0.46)).toBe('gain not certain, perhaps +45 %')
     // A larger batch gains what no better data could; of an ideal step that may be shorter there is no most.
@@ -188,7 +188,10 @@ describe('what if', () => {
   test('what the first sentence advises is said with its numbers', () => {
     const then = predict(fit, { workers: 7 })
     const advised = { action: '7 workers', predictedGain: 0.5, interval: [0.4, 0.6] as [number, number] }
-    const remedies = [{ ...advised, set: { depth: 7 } }, { ...advised, set: { workers: 7 } }]
+    const remedies = [
+      { ...advised, set: { depth: 7 } },
+      { ...advised, set: { workers: 7 } },
+    ]
     expect(asAdvised(then, { workers: 7 }, remedies)).toEqual({ ...then, gain: 0.5, interval: [0.4, 0.6] })
     expect(asAdvised(then, { workers: 8 }, remedies)).toEqual(then)
     expect(asAdvised(then, { workers: 7, depth: 9 }, remedies)).toEqual(then)

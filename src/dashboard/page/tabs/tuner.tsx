@@ -63,7 +63,7 @@ function Row({ decision }: { decision: TunerDecision }) {
       <td class="number">{share(lost)}</td>
       <td class="number">
         {predicted !== null &&
-          gainWords(predicted.gain, predicted.interval, most).replace(', all there is to gain', '')}
+          gainWords(predicted.gain, predicted.interval, most).replace(', all there is', '')}
       </td>
       <td class="number">{measured !== null && measuredWords(measured.gain, measured.interval)}</td>
     </tr>
