@@ -306,6 +306,7 @@ def table(result):
         "",
         "Millrace delivers what it read, the DataLoader an array made beforehand, as DLIO's reader does; "
         "np.load compares checksums of zip, Millrace those of TFRecord. "
+        "AU leaves out the first step of each epoch, samples/s does not. "
         "retinanet is decoded and resized on both sides.",
         "",
         f"`{result['command']}`",
