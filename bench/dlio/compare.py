@@ -280,7 +280,7 @@ def table(result):
         f"Median (least–greatest) of {result['rounds']} rounds of {result['seconds']:g} s of compute "
         "in random order, each run a fresh process; others used "
         f"{most_others:.2f} cores at most ({result['othersAtMost']:g} allowed, repeated otherwise). "
-        "Millrace as it is opened without options, the DataLoader with its best number of workers. "
+        "Millrace with a worker for each core and nothing tuned, the DataLoader with its best number of workers. "
         "AU as DLIO's code counts it.",
         "",
         "| workload | accelerator | wanted | Millrace AU | DataLoader AU (workers) | Millrace samples/s "

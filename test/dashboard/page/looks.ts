@@ -73,7 +73,7 @@ export function recordOf(
   const host = evidence.host!
   return {
     ...{ version: 1, time: START + second * 1000, at: second * 1000, seconds: 1, host: 'node-17' },
-    ...{ trainer: 41823 + rank, engine: 41850, ring: rank, feed: FEED, rank, world },
+    ...{ trainer: 41823 + rank, engine: 41850 + rank, ring: 0, feed: FEED, rank, world },
     ...{ step: 48_210 + second * steps.length, steps: steps.length, samples: steps.length * workload.rows },
     bytes: steps.length * workload.rows * 1.1e5,
     stepMs: steps.reduce((sum, step) => sum + whole(step), 0) / steps.length,
@@ -86,7 +86,8 @@ export function recordOf(
       allowed: host.allowed,
       engine: host.engineCores,
       trainer: host.trainerCores,
-      others: host.otherCores,
+      // Other ranks are others to this one.
+      others: host.otherCores + (world - 1) * (host.engineCores + host.trainerCores),
     },
     memory: { bytes: memoryOf(looked), limit: 64e9 },
     gpu: {

@@ -63,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     const page = await show(scene)
     await page.locator('.verdict.loss').waitFor()
     const lost = Math.round(100 * scene.nows[0].worst!.diagnosis.lost)
-    expect(await headline(page)).toContain(`Your 4 GPUs lose up to ${lost} %:`)
+    expect(await headline(page)).toContain(`Your 4 GPUs lose up to ${lost} % of their time:`)
     expect(await headline(page)).toContain("4 workers can't decode fast enough")
     const { set, command } = scene.nows[0].worst!.diagnosis.remedies[0]
     expect(await seen(page.locator('.do'))).toContain(`${set!.workers} workers a rank instead of 4`)

@@ -45,7 +45,7 @@ describe('one window', () => {
   })
 
   test('of several ranks that differ, the worst is said to be the worst', () => {
-    expect(headline(shown(scene)).what).toMatch(/^Your 4 GPUs lose up to \d+ %:$/)
+    expect(headline(shown(scene)).what).toMatch(/^Your 4 GPUs lose up to \d+ % of their time:$/)
     expect(headline(shown(scene)).why).toMatch(/^Rank 2 loses most: /)
   })
 
@@ -98,7 +98,7 @@ describe('the sentence', () => {
   test('what a log tells is said without its own advice', () => {
     const { tone, what, why, remedy } = headline(shown(SCENES.told()))
     expect(tone).toBe('loss')
-    expect(what).toMatch(/^Your 4 GPUs lose up to \d+ %:$/)
+    expect(what).toMatch(/^Your 4 GPUs lose up to \d+ % of their time:$/)
     expect(why).toBe("Rank 2 loses most: 4 workers can't decode fast enough, and cores are free.")
     expect(remedy).toEqual(now.worst!.diagnosis.remedies[0])
   })
@@ -126,7 +126,7 @@ describe('advice', () => {
   })
 
   test('an interval ends at what is possible, and says so', () => {
-    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69, all there is)')
+    expect(gainWords(0.68, [0.42, 0.94], 0.69)).toBe('+68 % (+42 to +69 at most)')
     expect(gainWords(0.38, [0.3, 0.46], 0.69)).toBe('+38 % (±8)')
     expect(gainWords(0.45, [-0.03, 0.5], 0.46)).toBe('gain not certain, perhaps +45 %')
     // A larger batch gains what no better data could; of an ideal step that may be shorter there is no most.

@@ -33,6 +33,7 @@ export function waysOf(fit: Fit, streamed: Change): Way[] {
   const all: [string, string, Change][] = [
     ['naive', 'if the trainer made each batch itself', { ...streamed, workers: 0, depth: 1 }],
     ['prefetched', 'if one worker made the next batch', { ...streamed, workers: 1, depth: 2 }],
+    ...(Object.keys(streamed).length === 0 ? [] : [asNow(fit)]),
     [
       'streamed',
       `if ${more} ${more === 1 ? 'worker' : 'workers'} filled batches together`,
@@ -43,6 +44,11 @@ export function waysOf(fit: Fit, streamed: Change): Way[] {
     const { lost, samplesPerSecond } = predict(fit, change)
     return { name, what, change, lost, samplesPerSecond, ...piecesOf(fit, change) }
   })
+}
+
+/** To compare with, where sliders were moved. */
+function asNow({ makers }: Fit): [string, string, Change] {
+  return ['as now', `${makers} ${makers === 1 ? 'worker' : 'workers'}`, {}]
 }
 
 /** How long the picture is (ms): some steps of the naive way. */

@@ -1,4 +1,4 @@
-/** Key figures: rates, settings, memory, and what waiting costs. Each says of which ranks it is. */
+/** Key figures: rates, settings, memory, and what lost time costs. Each says of which ranks it is. */
 import { bytes } from '../../../observe/verdict/units.js'
 import { memoryOf, type State, samplesPerSecond } from '../state/store.js'
 import { costOf, stillFor, worstRecord } from '../state/worst.js'
@@ -53,7 +53,7 @@ export function Figures({ state }: { state: State }) {
         notes={[all, memory?.limit ? `of ${bytes(memory.limit)}` : 'engine and trainer']}
       />
       <Figure
-        name="waiting costs a day"
+        name="lost time costs a day"
         value={cost === null ? '–' : dollars(cost.dollars)}
         notes={[cost === null || world < 2 ? '' : `${cost.ranks} GPUs`, `at ${dollars(price)} an hour`]}
       />

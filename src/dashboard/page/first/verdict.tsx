@@ -47,7 +47,7 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
             <Do
               label={state.ended === null ? 'Do this' : 'Next time'}
               remedy={remedy}
-              many={(state.hello?.run?.world ?? 1) > 1}
+              many={enginesOf(state) > 1}
               ceiling={ceilingOf(state.now)}
               control={live && state.hello?.control ? control : null}
               say={say}
@@ -65,6 +65,11 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
   )
 }
 
+/** Ranks have an engine each, with workers of its own, or share one. */
+function enginesOf({ now }: State): number {
+  return new Set((now?.ranks ?? []).map(({ host, engine }) => `${host} ${engine}`)).size
+}
+
 /** `control`: null where nothing may be changed. */
 function Do({
   label,
@@ -76,7 +81,7 @@ function Do({
 }: {
   label: string
   remedy: Remedy
-  /** The run has several ranks. */
+  /** Each of several ranks has workers of its own. */
   many: boolean
   ceiling: number | null
   control: Control | null

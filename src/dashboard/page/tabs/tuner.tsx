@@ -62,8 +62,7 @@ function Row({ decision }: { decision: TunerDecision }) {
       <td>{reason}</td>
       <td class="number">{share(lost)}</td>
       <td class="number">
-        {predicted !== null &&
-          gainWords(predicted.gain, predicted.interval, most).replace(', all there is', '')}
+        {predicted !== null && gainWords(predicted.gain, predicted.interval, most).replace(' at most', '')}
       </td>
       <td class="number">{measured !== null && measuredWords(measured.gain, measured.interval)}</td>
     </tr>

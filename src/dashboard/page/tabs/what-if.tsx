@@ -44,7 +44,7 @@ export function WhatIf({ state }: { state: State }) {
     <div class="what-if">
       <section aria-label="Sliders">
         <div class="sliders">
-          {rank !== null && <p class="quiet-text">All of rank {rank}, which loses most.</p>}
+          {rank !== null && <p class="quiet-text">Of rank {rank}, which loses most.</p>}
           {knobs.map(knob => (
             <Slider
               key={knob.name}
@@ -143,8 +143,8 @@ function Answer({ fit, change, wish, rank, remedies, certain }: Answered) {
         <b>{rate(then.samplesPerSecond)}</b>
         <br />
         <span class="quiet-text">
-          {count(least)} to {count(most)} with 95 % certainty
-          {possible !== null && most >= possible && ': more is not possible'}
+          95 %: {count(least)} to {count(most)}
+          {possible !== null && most >= possible && ', the most your trainer can take'}
         </span>
       </p>
       <p>
@@ -163,7 +163,7 @@ function Ways({ fit, change }: { fit: Fit; change: Change }) {
   return (
     <section class="ways" aria-label="If it were fed in another way">
       <h3>
-        If the same work were fed in another way, then … <small>{ms(span)} of each</small>
+        If the same work were fed in another way, then … <small>the same {ms(span)} of each</small>
       </h3>
       {ways.map(way => (
         <WayPicture key={way.name} way={way} span={span} />

@@ -63,7 +63,7 @@ function Reasons({
         {diagnosis.remedies.length === 0 && (
           <p class="quiet-text">
             {diagnosis.lost < LEAST_PART
-              ? 'Nothing needs to be.'
+              ? 'Nothing: your training step is the limit.'
               : 'Nothing is certain enough to be advised yet.'}
           </p>
         )}

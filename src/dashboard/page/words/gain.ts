@@ -13,7 +13,7 @@ export function ceilingOf(now: Now | null): number | null {
   return from === undefined || from === 'upper' ? null : worst.lost / (1 - worst.lost)
 }
 
-/** `+38 % (±8)`; `+68 % (+42 to +69, all there is)` where the interval ends at what is possible. */
+/** `+38 % (±8)`; `+68 % (+42 to +69 at most)` where the interval ends at what is possible. */
 export function gainWords(
   value: number,
   interval: readonly [number, number] | null,
@@ -25,7 +25,7 @@ export function gainWords(
   // What is not certainly a gain is said to be uncertain, first of all.
   if (interval[0] < 0) return gain(value, [interval[0], ceiling])
   const text = (share: number) => gain(share, null).replace(' %', '')
-  return `${gain(value, null)} (${text(interval[0])} to ${text(ceiling)}, all there is)`
+  return `${gain(value, null)} (${text(interval[0])} to ${text(ceiling)} at most)`
 }
 
 /** Null where it is not known before it is tried. */

@@ -71,6 +71,8 @@ interface Who {
   waits: string
   stands: string
   it: string
+  /** Of what something is lost. */
+  time: string
   many: number
 }
 
@@ -84,13 +86,19 @@ function gpuOf({ now, hello }: State): Who {
   if (many < 2)
     return {
       ...{ one: `Your ${noun}`, loses: 'loses', losesAbout: 'loses about', waits: 'waits' },
-      ...{ stands: 'stands', it: 'it', many },
+      ...{ stands: 'stands', it: 'it', time: 'of its time', many },
     }
   const losses = (now?.ranks ?? []).flatMap(record => lossOf(now!, record) ?? [])
   const differ = losses.length > 0 && Math.max(...losses) - Math.min(...losses) >= DIFFERENT
   return {
     ...{ one: `Your ${many} ${noun}s`, loses: differ ? 'lose up to' : 'lose', waits: 'wait' },
-    ...{ losesAbout: differ ? 'lose up to' : 'lose about', stands: 'stand', it: 'them', many },
+    ...{
+      losesAbout: differ ? 'lose up to' : 'lose about',
+      stands: 'stand',
+      it: 'them',
+      time: 'of their time',
+      many,
+    },
   }
 }
 
@@ -129,7 +137,12 @@ function ofDiagnosis({ diagnosis: d, accounting }: NonNullable<Now['worst']>, wh
       remedy,
     }
   if (d.verdict === 'compute-bound') return computeBound(d.lost, who)
-  return { tone: 'loss', what: `${who.one} ${who.loses} ${percent(d.lost)}:`, why: `${why(d)}.`, remedy }
+  return {
+    tone: 'loss',
+    what: `${who.one} ${who.loses} ${percent(d.lost)} ${who.time}:`,
+    why: `${why(d)}.`,
+    remedy,
+  }
 }
 
 /** A tick stands only where next to nothing is lost. */
@@ -138,7 +151,7 @@ function computeBound(lost: number, who: Who): Headline {
     ? {
         tone: 'good',
         what: `${who.one} ${lost < NEVER ? 'never' : 'hardly ever'} ${who.waits}:`,
-        why: `the data costs ${who.it} ${percent(lost)}. There is nothing to do.`,
+        why: `the training step is the limit, the data costs ${who.it} ${percent(lost)}. There is nothing to do.`,
         remedy: null,
       }
     : unknown(
@@ -161,7 +174,7 @@ function inconclusive(d: Diagnosis, who: Who): Headline {
 
 /** Of a rank that is known by its log: its sentence has the loss before the cause, and the remedy after it. */
 function ofLog({ lost, why: told }: Told, who: Who): Headline {
-  const what = `${who.one} ${who.loses} ${percent(lost)}`
+  const what = `${who.one} ${who.loses} ${percent(lost)} ${who.time}`
   if (told === null) return unknown(`${what}.`, 'Its log does not say why.')
   if (told.verdict === 'compute-bound') return computeBound(lost, who)
   const [cause] = told.sentence.replace(/^Your trainer loses [^:]*: /, '').split(/\.(?:\s|$)/)

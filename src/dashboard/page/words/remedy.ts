@@ -2,8 +2,8 @@
 import type { Remedy } from '../../../observe/evidence.js'
 
 /**
- * `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. `many`: the run has several ranks, and each has
- * workers of its own.
+ * `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. `many`: each of several ranks has workers
+ * of its own.
  */
 export function titleOf({ action }: Pick<Remedy, 'action'>, many = false): { title: string; detail: string } {
   const colon = action.indexOf(': ')
