@@ -1,7 +1,7 @@
 /** How much one loop covers: epochs, steps, or tokens. */
 import { DefinitionError, StateError } from '../basics/errors.js'
 import type { NormalFeed } from '../define/types.js'
-import type { Place, StepShare } from '../order/steps.js'
+import { type Place, type StepShare, stepPlan } from '../order/steps.js'
 
 export interface LoopLimits {
   /** Undefined: one epoch, or as many as the steps need; null: without end. */
@@ -43,4 +43,11 @@ export function loopLimits(
   }
   const usual = rowTokens === undefined ? undefined : null
   return { epochs: epochs === undefined ? usual : epochs, steps: fewest }
+}
+
+/** Steps of one loop that begins at a place. */
+export function loopSteps({ epochs, steps }: LoopLimits, share: StepShare, start: Place): number {
+  // Steps alone span as many epochs as they need.
+  const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
+  return stepPlan({ ...share, ...limits, start }).total
 }

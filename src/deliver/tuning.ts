@@ -19,8 +19,9 @@ let tuner: EngineTuner | undefined
 
 /** Open feeds whose workers were given: workers are those of all feeds of this process, so then none are tuned. */
 const withGivenWorkers = new Set<Feeding>()
-/** What the program has set of a feed. */
-const setByHand = new WeakMap<Feeding, Set<'workers' | 'depth'>>()
+/** The run of a feed, and what the program has set of it: its next ring, when another is to decode, has that as well. */
+const runOf = new WeakMap<Feeding, string>()
+const setByHand = new Map<string, { workers?: number; depth?: number }>()
 
 /** Workers that a feed begins with. Beside one whose workers are given, it takes those that are there. */
 export function workersBeside({ tuned, workers }: OpenedOptions): number {
@@ -52,8 +53,11 @@ export interface Tuned {
 export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, about: Tuned): Promise<void> {
   const { run, trainer, spare = () => 0, decides = false } = about
   const may = { ...tuned, decoder: decides && tuned.decoder }
-  if (!may.workers && feeding.workers > 0) withGivenWorkers.add(feeding)
-  feeding.onClose = () => withGivenWorkers.delete(feeding)
+  runOf.set(feeding, run)
+  await setAgain(feeding, setByHand.get(run), spare())
+  if (!may.workers && feeding.workers > 0) await keepWorkers(feeding)
+  // A ring may come here twice: when it is asked later who decodes.
+  feeding.onClose ??= () => withGivenWorkers.delete(feeding)
   if (!Object.values(may).some(one => one) || cantTune(feeding.workers) !== undefined) return
   // Loaded here: feeds whose settings are given start sooner without it. Later ones find it, and take a former ring's place at once.
   tuner ??= await loadTuner()
@@ -65,7 +69,7 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
     tuner?.remove(feeding.id)
     spans.close()
   }
-  for (const knob of setByHand.get(feeding) ?? []) may[knob] = false
+  for (const knob of Object.keys(setByHand.get(run) ?? {}) as ('workers' | 'depth')[]) may[knob] = false
   tuner.mayTuneWorkers = () => withGivenWorkers.size === 0
   const control = Control.shared()
   tuner.isControlled = () => control.controlled
@@ -79,6 +83,27 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
     now: () => nowOf(feeding, spare()),
     set: (setting: Setting) => set(feeding, setting, spare()),
   })
+}
+
+/** The number of workers is given: what is being tried of it ends, and so many are there at least. */
+async function keepWorkers(feeding: Feeding): Promise<void> {
+  if (withGivenWorkers.has(feeding)) return
+  withGivenWorkers.add(feeding)
+  await tuner?.leaveWorkers()
+  const { workers } = feeding.options
+  if (!feeding.closed && feeding.workers < workers) feeding.workers = workers
+}
+
+/** What the program set of the run's ring before this one. */
+async function setAgain(
+  feeding: Feeding,
+  { workers, depth }: { workers?: number; depth?: number } = {},
+  spare: number,
+): Promise<void> {
+  if (workers !== undefined && feeding.workers !== workers) feeding.workers = workers
+  if (workers !== undefined && workers > 0) withGivenWorkers.add(feeding)
+  if (depth !== undefined && feeding.depth !== depth + spare)
+    await feeding.setDepth(depth + spare).catch(() => {}) // no memory for it beside the former ring
 }
 
 async function loadTuner(): Promise<EngineTuner> {
@@ -140,16 +165,19 @@ export async function tuneByHand(
   spare = 0,
 ): Promise<void> {
   const { workers, depth } = checkedChange(change)
-  const byHand = setByHand.get(feeding) ?? new Set()
-  setByHand.set(feeding, byHand)
+  const run = runOf.get(feeding)
+  if (run !== undefined)
+    setByHand.set(run, {
+      ...setByHand.get(run),
+      ...(workers !== undefined && { workers }),
+      ...(depth !== undefined && { depth }),
+    })
   if (workers !== undefined) {
-    byHand.add('workers')
     tuner?.given(feeding.id, 'workers')
     feeding.workers = workers
     if (feeding.workers > 0) withGivenWorkers.add(feeding)
   }
   if (depth === undefined) return
-  byHand.add('depth')
   tuner?.given(feeding.id, 'depth')
   await feeding.setDepth(depth + spare)
 }

@@ -130,12 +130,20 @@ export class EngineTuner {
   remove(id: number): void {
     const found = this.find(id)
     if (found === undefined) return // another ring goes on in its place
-    this.runs.delete(found[0])
-    this.tuner?.forget(found[0])
-    if (this.runs.size > 0) {
-      if (this.tuner) this.give(this.tuner.reset(monotonicMs(), 'another feed was closed'))
+    const [number] = found
+    this.runs.delete(number)
+    const [other] = this.runs.keys()
+    if (other !== undefined && this.tuner) {
+      const { set, decisions } = this.tuner.reset(monotonicMs(), 'another feed was closed')
+      this.tuner.forget(number)
+      // Workers are those of all rings: what was tried of them for this one is taken back all the same.
+      void this.give({
+        set: set.map(setting => (setting.knob === 'workers' ? { ...setting, ring: other } : setting)),
+        decisions,
+      })
       return
     }
+    this.tuner?.forget(number)
     clearTimeout(this.timer)
     this.timer = undefined
     this.tuner = undefined
@@ -154,9 +162,15 @@ export class EngineTuner {
     else for (const { ring } of this.runs.values()) ring.may.workers = false
   }
 
+  /** The number of workers is given from now on: what is being tried of it is taken back. */
+  async leaveWorkers(): Promise<void> {
+    if (this.tuner?.tries === 'workers')
+      await this.give(this.tuner.reset(monotonicMs(), 'the workers of a feed are given'))
+  }
+
   private lookIn(ms: number): void {
     clearTimeout(this.timer)
-    this.timer = setTimeout(() => void this.look(), Math.max(20, ms)).unref()
+    this.timer = setTimeout(() => void this.look().catch(() => {}), Math.max(20, ms)).unref()
   }
 
   private async look(): Promise<void> {

@@ -70,6 +70,11 @@ export class Tuner {
   }
 
   /** What it is about, for the page. */
+  /** What is being checked. */
+  get tries(): Candidate['knob'] | undefined {
+    return this.check?.candidate.knob
+  }
+
   get state(): string {
     if (this.check) return words.checking(this.check.candidate)
     return this.frozen ? words.FROZEN : words.WATCHING

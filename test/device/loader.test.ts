@@ -577,3 +577,26 @@ describe('opening', () => {
     )
   })
 })
+
+describe('a state that is loaded within a loop', () => {
+  test.each([undefined, 0])('is for the next one; cpuShare of it: %s', async cpuShare => {
+    const json = feed({ order: 'none', batch: { size: 4, last: 'keep' } })
+    const loader = openSimulated(json, new SimulatedGpu(), { notice: () => {} })
+    await loader.ready
+    const start = { ...loader.state(), ...(cpuShare !== undefined && { cpuShare }) }
+    const positions = async () => {
+      const found: string[] = []
+      for await (const batch of loader) {
+        found.push(batch.ids[0])
+        if (found.length === 3) loader.load(start)
+        if (found.length > 10) break
+      }
+      return found
+    }
+    const first = await positions()
+    expect(new Set(first).size).toBe(6)
+    expect(first).toHaveLength(6)
+    expect(await positions()).toEqual(first)
+    await loader.close()
+  })
+})

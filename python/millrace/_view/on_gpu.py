@@ -105,14 +105,28 @@ class OnGpu:
             return
         twentieths, found = asked
         if twentieths != decision.twentieths:
-            decision.twentieths = twentieths
-        elif found:
+            self._try(twentieths, loop.limit)
+            return
+        if found:
             decision.settle(stream.why_decoded())
             self._run.cpu_share = twentieths / SHARES
             stream.decide(False)
-        else:
-            return
-        self._decode(loop.limit)
+            self._decode(loop.limit)
+
+    def _try(self, twentieths: int, limit: Optional[int]) -> None:
+        """Another decodes, on a ring of its own. Where that can't be opened, all goes on as it is."""
+        decision = self._decision
+        before, decision.twentieths = decision.twentieths, twentieths
+        try:
+            self._decode(limit)
+        except EngineDied:
+            raise
+        except Exception as error:
+            decision.twentieths = before
+            decision.settle(f"no other decoder could be tried: {error}")
+            self._run.cpu_share = before / SHARES
+            self._run.stream.decide(False)
+            say(f"{self._run.name}: {decision.news or error}")
 
     def _decode(self, limit: Optional[int]) -> None:
         decision = self._decision

@@ -237,3 +237,29 @@ def test_a_sample_is_bad_once_however_many_of_its_fields_are(engine):
         )
         assert [batch.count for batch in view] == [6] * 8
         assert feed.stats()["bad"]["count"] == 16
+
+
+def test_a_trial_whose_ring_can_not_be_opened_ends_and_the_run_goes_on(engine, monkeypatch):
+    """The GPU is only being tried: no memory for its ring, say, is no reason to end a run."""
+    asked = [(CPU, False)]
+    monkeypatch.setattr(Memory, "decoder", property(lambda self: asked[0]))
+    with millrace.Feed(definition(), steps=16) as feed:
+        expected = [batch.ids for batch in feed.numpy()]
+    with millrace.Feed(definition(), steps=16) as feed:
+        decision = undecided("cpu")
+        stream = run_of(feed).stream
+        decode_on = stream.decode_on
+
+        def full(where, limit, cpu_share):
+            if where == "gpu":
+                raise millrace.MillraceError("no memory for two rings")
+            decode_on(where, limit, cpu_share)
+
+        monkeypatch.setattr(stream, "decode_on", full)
+        found = []
+        for batch in trial(feed, lambda told, *_: Stage(told), decision):
+            found.append(batch.ids)
+            asked[0] = (GPU, False)
+    assert found == expected
+    assert (decision.open, decision.twentieths) == (False, CPU)
+    assert "no memory for two rings" in decision.why

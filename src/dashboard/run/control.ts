@@ -43,11 +43,11 @@ export class RunControl {
 
   set({ workers, depth, keep = false, undo = false }: Setting): Promise<object> {
     return this.alone(async () => {
-      const { engine, ring, ...now } = this.run()
+      const { engine, ring } = this.run()
       if (undo) return this.undo()
       const isFirst = this.held === undefined
-      const { controller, before } = this.hold(engine, ring, { workers: now.workers, depth: now.depth })
-      let set: { workers: number; depth: number } = now
+      const { controller, before } = await this.hold(engine, ring)
+      let set = before
       try {
         if (workers !== undefined || depth !== undefined) set = await controller.ask({ workers, depth })
       } catch (error) {
@@ -101,9 +101,18 @@ export class RunControl {
     return { ...held.before, kept: false }
   }
 
-  private hold(engine: number, ring: number, before: Held['before']): Held {
+  /** Asks for nothing at first: the engine's tuner then takes back what it is trying, and the answer is how things stand. */
+  private async hold(engine: number, ring: number): Promise<Held> {
     if (this.held !== undefined && (this.held.engine !== engine || this.held.ring !== ring)) this.close()
-    this.held ??= { controller: Controller.open(engine, ring), engine, ring, before }
+    if (this.held !== undefined) return this.held
+    const controller = Controller.open(engine, ring)
+    try {
+      const { workers, depth } = await controller.ask({})
+      this.held = { controller, engine, ring, before: { workers, depth } }
+    } catch (error) {
+      controller.close()
+      throw error
+    }
     return this.held
   }
 

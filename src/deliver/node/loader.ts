@@ -12,7 +12,7 @@ import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
-import { checkNotOver, type LoopLimits, loopLimits } from '../limits.js'
+import { checkNotOver, type LoopLimits, loopLimits, loopSteps } from '../limits.js'
 import { type Watched, type WatchedLoader, Watching } from '../live/loader.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
@@ -59,6 +59,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private turned = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
+  /** Loops that are under way, and the state that was loaded within one: it is for the next. */
+  private loops = 0
+  private loaded: State | undefined
   private closing: Promise<void> | undefined
   /** The latest that takes a batch or moves the ring. */
   private turn: Promise<unknown> = Promise.resolve()
@@ -96,7 +99,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       device?.decide(plan.feed, this.options.state?.cpuShare, cantDecide(this.options))
       if (this.closing) return await device?.close()
       const { options, owner } = this
-      const limit = this.prefetchLimit(this.loopLength())
+      const limit = this.prefetchLimit(loopSteps(this.limits, this.share, this.place))
       const supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
       await this.watching.start(this.told(supply))
       this.supply = supply
@@ -118,6 +121,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     let finished = false
     let asked = performance.now()
     await this.inTurn(() => this.beginLoop())
+    this.loops++
     try {
       while (this.handed < this.until) {
         yield (await this.inTurn(() => this.next(asked))) as B
@@ -128,16 +132,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       this.consumer.stepped()
       this.consumer.flush()
       this.releaseCurrent()
+      this.loops--
       // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
-      if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
+      if (this.loaded) this.takeUp(this.loaded)
+      else if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
     }
   }
 
   private async beginLoop(): Promise<void> {
+    if (this.loaded) this.takeUp(this.loaded)
     // A state may be loaded while the ring is being moved.
     while (this.moveTo) await this.move(this.moveTo)
     checkNotOver(this.feed, this.place)
-    this.until = this.handed + this.loopLength()
+    this.until = this.handed + loopSteps(this.limits, this.share, this.place)
     this.epoch = this.place.epoch
     this.supply.limit = this.prefetchLimit(this.until)
   }
@@ -149,14 +156,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return done
   }
 
-  /** Steps of one loop, counted from here. */
-  private loopLength(): number {
-    const { epochs, steps } = this.limits
-    // Steps alone span as many epochs as they need.
-    const limits = { epochs: epochs === undefined ? (steps === undefined ? 1 : null) : epochs, steps }
-    return stepPlan({ ...this.share, ...limits, start: this.place }).total
-  }
-
   /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
   private prefetchLimit(until: number): number {
     return this.limits.epochs === undefined && this.limits.steps === undefined ? Infinity : until
@@ -166,7 +165,10 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private async next(requested: number): Promise<Batch<Record<string, unknown>>> {
     this.releaseCurrent()
     // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
-    if (performance.now() - this.turned >= TURN) await this.giveTurn()
+    if (performance.now() - this.turned >= TURN) {
+      await new Promise(resolve => setImmediate(resolve))
+      this.turned = performance.now()
+    }
     this.checkOpen()
     if (this.supply.decoderDue) await this.changeDecoder()
     const asked = performance.now()
@@ -200,11 +202,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.supply.changeDecoder({ plan, place }, handed, changed, () => this.checkOpen())
   }
 
-  private async giveTurn(): Promise<void> {
-    await new Promise(resolve => setImmediate(resolve))
-    this.turned = performance.now()
-  }
-
   /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
   private judgeBatch({ bad, samples, index }: Taken, epoch: number, last: boolean): void {
     try {
@@ -230,10 +227,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return makeState(this.plan, this.place, this.changes, this.supply.device?.found)
   }
 
-  /** Goes on from a saved state, with the next `for`. */
+  /** Goes on from a saved state, with the next `for`: a loop that is under way goes on as it is. */
   load(state: State): void {
     this.checkOpen()
     const saved = readState(state)
+    placeOf(saved, this.plan, this.share) // what is wrong with it is said at once
+    if (this.loops > 0) this.loaded = saved
+    else this.takeUp(saved)
+  }
+
+  private takeUp(saved: State): void {
+    this.loaded = undefined
     this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
     this.supply.device?.adopt(saved.cpuShare)
     const changes = [...(saved.changes ?? [])]
@@ -304,7 +308,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Steps that the next loop makes: Infinity when it never ends. */
   get loopSteps(): number {
     this.checkOpen()
-    return this.loopLength()
+    return loopSteps(this.limits, this.share, this.place)
   }
 
   /** Steps of an epoch; of the present one, where batches go by tokens and epochs differ. */

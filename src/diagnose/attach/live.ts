@@ -50,6 +50,8 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
         `process ${pid} counts only: spans are needed here (MILLRACE_SPANS=spans, which is the default)`,
       )
     const controller = options.control ? controllerOf(found) : undefined
+    // The tuner takes back what it is trying, so that what is set back later is how things stood.
+    await controller?.ask({})
     let what = 'measuring'
     run = new LiveRun(found, controller, steps => options.progress(what, steps, options.steps))
     options.restoring?.(() => run?.restoreNow())

@@ -66,7 +66,7 @@ export class Control {
   add(ring: Controlled, mostWorkers: number): void {
     this.rings.set(ring.id, { ring, mostWorkers })
     if (this.fd < 0) this.open()
-    if (this.fd >= 0) this.timer ??= setInterval(() => void this.look(), OFTEN).unref()
+    if (this.fd >= 0) this.timer ??= setInterval(() => void this.look().catch(() => {}), OFTEN).unref()
   }
 
   remove(id: number): void {
@@ -89,8 +89,10 @@ export class Control {
     this.busy = true
     try {
       const { asker } = this
-      if (asker !== undefined && startOf(asker.pid) !== asker.started) await this.setBack(asker)
       const request = this.newRequest()
+      // The last request of a process is its last word, though it has ended since.
+      const isLast = request?.asker === 0
+      if (!isLast && asker !== undefined && startOf(asker.pid) !== asker.started) await this.setBack(asker)
       if (request === undefined) return
       const entry = this.rings.get(request.ring)
       const started = request.asker === 0 ? '' : startOf(request.asker)
@@ -109,7 +111,7 @@ export class Control {
   private lookSoon(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined
-      void this.look()
+      void this.look().catch(() => {}) // its memory may be sealed by another process: the run goes on
     }, SOON).unref()
   }
 
@@ -182,13 +184,14 @@ async function serve(request: ControlRequest, entry: Entry | undefined): Promise
   const { workers, depth, restUntil } = request
   if (workers !== 0 && workers > mostWorkers) return ControlResult.BadWorkers
   if (depth !== 0 && depth > ring.ring.capacity) return ControlResult.BadDepth
-  const restful = restUntil === 0 || mostWorkers > 0
-  if (!restful || !Number.isFinite(restUntil) || restUntil < 0 || restUntil - monotonicMs() > MAX_REST)
+  const rest = restUntil - monotonicMs()
+  // Without workers none rest; a rest that has passed is only ended.
+  if (!Number.isFinite(restUntil) || restUntil < 0 || rest > (mostWorkers > 0 ? MAX_REST : 0))
     return ControlResult.BadRest
   try {
     if (workers !== 0) ring.workers = workers
     if (depth !== 0) await ring.setDepth(depth)
-    if (restUntil !== 0) Pool.shared().rest(restUntil)
+    if (restUntil !== 0 && mostWorkers > 0) Pool.shared().rest(restUntil)
     return ControlResult.Done
   } catch {
     return ControlResult.Failed // no memory for more slots: the depth stays

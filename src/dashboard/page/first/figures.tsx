@@ -22,6 +22,8 @@ export function Figures({ state }: { state: State }) {
   const all =
     world < 2 ? '' : ranks.length < world ? `${ranks.length} of ${world} ranks` : `all ${world} ranks`
   const one = world < 2 || worst === undefined ? '' : `rank ${worst.rank}`
+  // Ranks of one engine share its workers.
+  const share = ranks.length > 1 && new Set(ranks.map(({ host, engine }) => `${host} ${engine}`)).size === 1
   const price = hello?.dollarsPerHour ?? 0
   // Of a trainer that stands still, it is not known what for.
   const cost = now === null || stillFor(state) !== null ? null : costOf(now, price)
@@ -40,7 +42,7 @@ export function Figures({ state }: { state: State }) {
       <Figure
         name="workers"
         value={worst === undefined ? '–' : count(worst.workers)}
-        notes={[one, coresNote(worst?.cores ?? null)]}
+        notes={[share ? all : one, coresNote(worst?.cores ?? null)]}
       />
       <Figure
         name="batches ahead"

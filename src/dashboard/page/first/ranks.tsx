@@ -23,9 +23,7 @@ export function Ranks({ state }: { state: State }) {
     <section class="ranks" aria-labelledby="ranks-title">
       <h2 id="ranks-title">
         {strips.length > 1 ? `${strips.length} ranks` : 'This machine'}
-        <small>
-          {[window, differ ? 'most lost first' : ''].filter(text => text !== '').join(', ')}
-        </small>
+        <small>{[window, differ ? 'most lost first' : ''].filter(text => text !== '').join(', ')}</small>
       </h2>
       {strips.length === 0 && <p class="quiet-text">None is seen yet.</p>}
       <ol
