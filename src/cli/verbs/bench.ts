@@ -25,7 +25,7 @@ export const bench = command({
     'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
     'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster by ' +
-    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where nothing was measured. ' +
+    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where the two can’t be compared. ' +
     'With --workload it writes the data of a DLIO-style workload once, feeds simulated accelerators with it, and says how busy they were.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
