@@ -1,10 +1,10 @@
 /** The command lines that `millrace bench` ends with. */
 import { expect, test } from 'vitest'
-import { renderReport } from '../../src/bench/report/report.js'
-import { choose } from '../../src/bench/result/choose.js'
-import { type MeasuredRun, summarize, verdictText } from '../../src/bench/result/summary.js'
-import { outcome } from '../../src/cli/verbs/bench/text.js'
-import { fileOf, runsOf, setting } from '../bench/feed/made.js'
+import { renderReport } from '../../../src/bench/report/report.js'
+import { choose } from '../../../src/bench/result/choose.js'
+import { type MeasuredRun, summarize, verdictText } from '../../../src/bench/result/summary.js'
+import { outcome } from '../../../src/cli/verbs/bench/text.js'
+import { fileOf, runsOf, setting } from './made.js'
 
 const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
 const USUAL = runsOf(setting(4), 'default', [800, 810, 790])
