@@ -55,6 +55,9 @@ export function optionsOf({ workers, depth, affinity, cache }: Setting): string 
   ].join(' ')
 }
 
+/** Stands behind the command line of the default. */
+export const NOTHING_GIVEN = '# nothing needs to be given: workers and depth are tuned then'
+
 /** Of several settings, whatever their order. */
 export function gridHash(settings: readonly Configuration[]): string {
   const names = settings.map(({ name }) => name).sort()

@@ -3,8 +3,9 @@
  * CI artefact.
  */
 import { bytes, count, ms, percent, rate } from '../../observe/verdict/units.js'
-import { inWords } from '../grid/configuration.js'
+import { inWords, NOTHING_GIVEN } from '../grid/configuration.js'
 import type { RunTimes } from '../measure/task.js'
+import type { Choice } from '../result/choose.js'
 import type { BenchFile, Header } from '../result/file.js'
 import { type Summary, verdictText } from '../result/summary.js'
 import { type Marks, memoryChart, partsChart, partsLegend } from './bars.js'
@@ -44,7 +45,7 @@ export function renderReport(file: BenchFile, times: ReadonlyMap<string, RunTime
   return page(`Bench of ${header.feed}`, [
     `<header><h1>${escaped(header.feed)}: which configuration is best here?</h1>`,
     `<p class="lede">${escaped(choice?.conclusion ?? 'The bench was ended before it was done.')}</p>`,
-    choice === null ? '' : `<pre class="panel">${escaped(commandsOf(choice.commands))}</pre>`,
+    choice === null ? '' : `<pre class="panel">${escaped(commandsOf(choice, best === usual))}</pre>`,
     '</header>',
     cards(best, choice?.sure === true, find(choice?.cheapest), usual, baseline),
     section(
@@ -117,8 +118,9 @@ function tag(mark: string | undefined): string {
   return mark === undefined ? '' : `<span class="tag">${mark}</span>`
 }
 
-function commandsOf({ best, cheapest }: { best: string; cheapest: string }): string {
-  return best === cheapest ? best : `${best}\n${cheapest}      # 95 % of it for least`
+function commandsOf({ commands: { best, cheapest } }: Choice, isDefault: boolean): string {
+  const first = isDefault ? `${best}      ${NOTHING_GIVEN}` : best
+  return best === cheapest ? first : `${first}\n${cheapest}      # 95 % of it for least`
 }
 
 function cards(

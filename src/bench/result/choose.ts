@@ -26,7 +26,7 @@ export interface Choice {
   /** Configurations that can't be told from the best: their intervals of the ratio hold 1. The best is one. */
   alike: string[]
   conclusion: string
-  /** Command lines that use the best, and the cheapest. */
+  /** Command lines that use the best, and the cheapest. That of the default, where it is best, gives nothing: the tuner goes on from there. */
   commands: { best: string; cheapest: string }
 }
 
@@ -77,13 +77,19 @@ export function choose(
     ...{ bestOverDefault: overDefault, bestOverBaseline: overBaseline },
     alike: alike.map(({ configuration }) => configuration.name),
     conclusion: few ? fewSentence(compared) : `${bestSentence(compared)} ${cheapSentence(cheapest, best)}`,
-    commands: { best: commandOf(best, called), cheapest: commandOf(cheapest, called) },
+    commands: commandsOf(compared, cheapest, called),
   }
 }
 
-function commandOf({ configuration }: Summary, { feed, stepMs }: Called): string {
+function commandsOf({ best, usual }: Compared, cheapest: Summary, called: Called): Choice['commands'] {
+  const first = commandOf(best === usual ? '' : ` ${optionsOf(best.configuration)}`, called)
+  const second = cheapest === best ? first : commandOf(` ${optionsOf(cheapest.configuration)}`, called)
+  return { best: first, cheapest: second }
+}
+
+function commandOf(options: string, { feed, stepMs }: Called): string {
   const step = stepMs > 0 ? ` --step-ms ${Number(stepMs.toPrecision(4))}` : ''
-  return `millrace run ${shellWord(feed)} ${optionsOf(configuration)}${step}`
+  return `millrace run ${shellWord(feed)}${options}${step}`
 }
 
 function rateOf(one: Summary): number {

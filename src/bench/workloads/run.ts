@@ -15,7 +15,7 @@ import { NOT_MLPERF, parseScale, type Scaled, scaled, workloadOf } from './table
 
 export { WORKLOAD_OPTIONS, type WorkloadOptions } from './options.js'
 
-/** Unless told otherwise, a run ends after about so many seconds of compute, or after its epochs. */
+/** Unless steps or epochs are given, a run ends after about so many seconds of compute, or after so many epochs. */
 const SECONDS = 30
 const LEAST_STEPS = 20
 const EPOCHS = 5
@@ -61,7 +61,7 @@ export async function benchWorkload(options: WorkloadOptions): Promise<WorkloadO
   const { workers = 'auto', depth } = options
   const logged: string[] = []
   const run = async (accelerators: number): Promise<Measurement> => {
-    const steps = stepsOf(of, data, accelerators, options)
+    const steps = stepsOf(stepsPerEpoch(of, data, accelerators), of.computeMs, options)
     const keepSteps = log !== undefined
     const { times = [], ...measured } = await inProcess(
       { of, data, options: { accelerators, steps, workers, depth, keepSteps } },
@@ -106,18 +106,16 @@ function outcome(of: Scaled, data: WorkloadData, measured: Measurement, most?: M
   return { json, text: reportText(of, data, measured, most) }
 }
 
-/** Steps of each accelerator: whole epochs where there is time for one. */
-function stepsOf(
-  of: Scaled,
-  data: WorkloadData,
-  accelerators: number,
-  { epochs = EPOCHS, steps }: WorkloadOptions,
+/** Steps of each accelerator: as given; otherwise whole epochs, where there is time for one. */
+export function stepsOf(
+  inEpoch: number,
+  computeMs: number,
+  { epochs, steps }: Pick<WorkloadOptions, 'epochs' | 'steps'>,
 ): number {
-  const inEpoch = stepsPerEpoch(of, data, accelerators)
-  const most = steps ?? Math.max(LEAST_STEPS, Math.round((SECONDS * 1000) / of.computeMs))
-  const all = epochs * inEpoch
-  if (all <= most) return all
-  return steps === undefined && most >= inEpoch ? Math.floor(most / inEpoch) * inEpoch : most
+  if (epochs !== undefined || steps !== undefined)
+    return Math.min(steps ?? Infinity, (epochs ?? Infinity) * inEpoch)
+  const most = Math.max(LEAST_STEPS, Math.round((SECONDS * 1000) / computeMs))
+  return most < inEpoch ? most : Math.min(EPOCHS, Math.floor(most / inEpoch)) * inEpoch
 }
 
 function countOf(text: string): number | 'max' {

@@ -24,8 +24,8 @@ export const bench = command({
     'Measures configurations of a feed, each run in a fresh process: without workers, the default, and variations of workers, depth, binding ' +
     'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
-    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster, or ' +
-    'where it can’t be told. ' +
+    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster by ' +
+    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where the two can’t be compared. ' +
     'With --workload it writes the data of a DLIO-style workload once, feeds simulated accelerators with it, and says how busy they were.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
@@ -133,8 +133,8 @@ export const bench = command({
     const asked = askedOf(values)
     if (asked.affinity?.includes('auto') && !canBind())
       throw new UsageError('--affinity auto: this Millrace can’t bind workers to cores')
+    const before = baseline === undefined ? undefined : baselineOf(baseline, readBench)
     const profile = values.profile === undefined ? undefined : readProfile(values.profile)
-    const before = baseline === undefined ? undefined : readBench(baseline)
     if (before) {
       // Results are written after every run: what they are compared with would be lost.
       if (isWrittenTo(out, baseline!))
@@ -178,6 +178,17 @@ export const bench = command({
     }
   },
 })
+
+/** An earlier file. One that can't be read is a mistake of the command line: 1 would mean "slower". */
+function baselineOf(path: string, read: (path: string) => BenchFile): BenchFile {
+  try {
+    return read(path)
+  } catch (error) {
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? `there is no ${path}` : (error as Error).message
+    throw new UsageError(`--baseline: ${why}`, { cause: error })
+  }
+}
 
 /** The configurations of an earlier file, as they were measured there. */
 function onlyThese({ runs }: BenchFile): BenchFile['runs'][0]['configuration'][] {

@@ -130,7 +130,7 @@ describe('bench', () => {
       const { stdout, stderr, code } = await millrace('bench', path, ...args, '--out', out)
       expect(code, stderr).toBe(0)
       expect(stdout).toMatch(/[\d,.]+ samples\/s \([\d,.]+–[\d,.]+\)/)
-      expect(stdout).toContain(`millrace run ${path} --workers`)
+      expect(stdout).toMatch(/^(default|best|fastest) +millrace run /m)
       const file = readBench(out)
       check(file)
       for (const { figures } of file.runs) {
@@ -177,6 +177,16 @@ describe('bench', () => {
     expect(await told('--profile', '/dev/null')).toMatch(
       /^1 millrace: \/dev\/null is a device, not a regular file$/m,
     )
+    // 1 would mean that it is slower.
+    const wrong = join(folder, 'wrong.jsonl')
+    writeFileSync(wrong, 'no JSON\n')
+    expect(await told('--baseline', wrong)).toMatch(
+      /^2 .*--baseline: .*wrong\.jsonl: line 1 is no JSON object/,
+    )
+    writeFileSync(wrong, '{"type":"bench","version":99}\n')
+    expect(await told('--baseline', wrong)).toMatch(/^2 .*--baseline: .*has version 99/)
+    expect(await told('--baseline', 'missing.jsonl')).toMatch(/^2 .*--baseline: there is no missing\.jsonl/)
+    expect(await told('--baseline', '/dev/null')).toMatch(/^2 .*--baseline: \/dev\/null is a device/)
     // Node's own mkdir would never end here.
     expect(await told('--out', '/proc/foo')).toMatch(/^1 .*can't mkdir \/proc\/foo/)
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Measurement } from '../../../src/bench/workloads/measure.js'
 import { mostAccelerators } from '../../../src/bench/workloads/most.js'
+import { stepsOf } from '../../../src/bench/workloads/run.js'
 import { bytes } from '../../../src/observe/verdict/units.js'
 import { millrace } from '../../prepare/helpers.js'
 import { temporaryFolder } from '../../support/folder.js'
@@ -25,6 +26,7 @@ describe('a workload', () => {
   test.each([
     { workload: 'unet3d', scale: '1/512', files: 56, steps: 12 },
     { workload: 'resnet50', accelerator: 'a100', scale: '1/64', files: 2, steps: 6 },
+    { workload: 'resnet50', scale: '1/64', files: 1, steps: 20 }, // 3 steps an epoch
     { workload: 'cosmoflow', files: 40, steps: 60 },
     { workload: 'retinanet', files: 72, steps: 4 },
     { workload: 'cosmoflow', scale: '1/16', files: 64, steps: 30, accelerators: '3', workers: 1, depth: 2 },
@@ -146,6 +148,22 @@ describe('a workload', () => {
       "3 records can't give",
     )
   })
+})
+
+test('a run has the steps or epochs that are given, and otherwise whole epochs of about 30 s', () => {
+  // 3 steps an epoch, of 10 ms.
+  expect(stepsOf(3, 10, { steps: 30 })).toBe(30)
+  expect(stepsOf(3, 10, { epochs: 7 })).toBe(21)
+  expect(stepsOf(3, 10, { epochs: 2, steps: 30 })).toBe(6)
+  expect(stepsOf(3, 10, { epochs: 20, steps: 30 })).toBe(30)
+  expect(stepsOf(3, 10, {})).toBe(15)
+  // 1,000 steps an epoch: 10 s each. All that is given is done, however long it takes.
+  expect(stepsOf(1000, 10, {})).toBe(3000)
+  expect(stepsOf(1000, 10, { epochs: 4 })).toBe(4000)
+  expect(stepsOf(1000, 10, { steps: 4500 })).toBe(4500)
+  // An epoch of 100 s is cut; 20 steps are the least.
+  expect(stepsOf(10_000, 10, {})).toBe(3000)
+  expect(stepsOf(100, 10_000, {})).toBe(20)
 })
 
 describe('the most accelerators', () => {

@@ -1,5 +1,6 @@
 /** What `millrace bench` says of its runs, as text and as JSON. */
 import { intervalText, share } from '../../../bench/change-words.js'
+import { NOTHING_GIVEN } from '../../../bench/grid/configuration.js'
 import type { Choice } from '../../../bench/result/choose.js'
 import type { BenchFile } from '../../../bench/result/file.js'
 import type { Gate } from '../../../bench/result/gate.js'
@@ -28,7 +29,7 @@ export function outcome(
     ...badSamples(configurations),
     ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
     '',
-    ...commandLines(choice),
+    ...commandLines(configurations, choice),
     `report    ${out}/report.html`,
     `results   ${out}/bench.jsonl, ${out}/steps/`,
   ].join('\n')
@@ -39,11 +40,15 @@ export function outcome(
   }
 }
 
-function commandLines(choice: Choice | null): string[] {
+function commandLines(summaries: readonly Summary[], choice: Choice | null): string[] {
   if (choice === null) return []
   const { best, cheapest } = choice.commands
-  const name = choice.sure ? 'best' : 'stay with'
-  return [`${name.padEnd(10)}${best}`, ...(cheapest === best ? [] : [`cheapest  ${cheapest}`])]
+  const usual = summaries.find(({ configuration }) => configuration.role === 'default')
+  const first =
+    choice.best === usual?.configuration.name
+      ? `default   ${best}      ${NOTHING_GIVEN}`
+      : `${(choice.sure ? 'best' : 'fastest').padEnd(10)}${best}`
+  return [first, ...(cheapest === best ? [] : [`cheapest  ${cheapest}`])]
 }
 
 function tableOf(summaries: readonly Summary[], words: Words, choice: Choice | null): string {
