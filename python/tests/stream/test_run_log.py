@@ -52,7 +52,9 @@ def lines(folder):
 def test_a_run_log(engine, tmp_path):
     folder = tmp_path / "logs"
     with millrace.Feed(FEED, workers=1, epochs=None, log=folder) as feed:
+        steps = 0
         for _ in feed:
+            steps += 1
             time.sleep(0.005)
             if sum("steps" in line and line["steps"] > 0 for line in lines(folder)) > 2:
                 break
@@ -60,10 +62,21 @@ def test_a_run_log(engine, tmp_path):
     header, *records, end = lines(folder)
     assert header["header"]["trainer"] == os.getpid() and header["header"]["rows"] == 4
     assert end["end"]["reason"] == "the trainer has closed the feed, or has ended"
+    # The first second counts as well.
+    assert sum(record["steps"] for record in records) == steps == records[-1]["step"]
+    assert sum(record["samples"] for record in records) == 4 * steps
     seen = [record for record in records if record["steps"] > 0]
     assert all(record["samples"] == 4 * record["steps"] for record in seen)
     assert seen[-1]["trainer"] == os.getpid() != seen[-1]["engine"]
     assert any(record["lost"] is not None for record in seen)
+
+
+def test_a_run_of_less_than_a_second_is_in_its_log(engine, tmp_path):
+    folder = tmp_path / "logs"
+    with millrace.Feed(FEED, workers=1, log=folder, steps=3) as feed:
+        assert sum(1 for _ in feed) == 3
+    assert wait_until(lambda: "end" in lines(folder)[-1])
+    assert sum(line.get("steps", 0) for line in lines(folder)) == 3
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused(engine, tmp_path):
