@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from patience import wait_until
@@ -144,6 +145,49 @@ def test_progress_elsewhere_is_lines_and_ends_with_the_feed(engine, monkeypatch)
     feed.close()
     assert not drawing()
     assert all(" steps  " in text and " left" not in text for text in stream.getvalue().splitlines())
+
+
+class LoopOfSteps:
+    """What a line asks of a run: 100 samples/s at first, then 400. Keeps the seconds it was asked about."""
+
+    name, rows = "cats", 4
+
+    def __init__(self):
+        self.now = 0.0
+        self.progress = (0, None)
+        self.stats = self.stream = self.account = self
+        self.closed = False
+        self.asked = []
+
+    @property
+    def samples(self):
+        return int(100 * self.now + 300 * max(0.0, self.now - 20))
+
+    def ask(self, revive, seconds):
+        self.asked.append(seconds)
+        return {"account": {"steps": 9, "lost": 0.08}, "diagnosis": {"verdict": "compute-bound"}}
+
+
+def test_rate_and_loss_are_of_the_same_seconds(monkeypatch):
+    run = LoopOfSteps()
+    monkeypatch.setattr("millrace._stream.progress_line.time", SimpleNamespace(monotonic=lambda: run.now))
+    line = ProgressLine(run, io.StringIO())
+    rates = []
+    for now in range(2, 42, 2):
+        run.now = float(now)
+        seen = run.samples
+        text = line._line(run)
+        past = run.asked[-1]
+        run.now -= past
+        rates.append((seen - run.samples) / past)
+        assert f"{rates[-1]:,.0f} samples/s  lost 8.0 %" in text and past <= 15
+    assert (rates[0], rates[-1]) == (100, 400) and max(run.asked) > 10
+    # Between two loops nothing is counted.
+    run.now, run.progress = 60.0, (None, None)
+    assert line._line(run) is None
+    run.now, run.progress = 62.0, (0, None)
+    assert line._line(run) is not None and run.asked[-1] == 2
+    line.close()
 
 
 def test_the_option_progress(engine):
