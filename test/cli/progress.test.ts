@@ -34,6 +34,25 @@ describe('what is said of a run', () => {
       )
   })
 
+  test('what was lost in the seconds of the rate, and no cause of seconds that lost much more', () => {
+    const { window } = seen({})
+    const before = window!.accounting.lost
+    expect(before).toBeGreaterThan(0.3)
+    const text = new LiveText()
+    const all = [before, before, before, 0.08, 0.08, 0.08, 0.08, 0.08]
+    const told = all.map((lost, second) => text.of({ record: recordOf(second, losing(lost)), window }))
+    expect(told[2]).toContain(`lost ${(100 * before).toFixed(1)} %: 2 workers can't`)
+    expect(told[5]).toBe(`320 samples/s  lost ${(100 * (0.4 * before + 0.6 * 0.08)).toFixed(1)} %`)
+    expect(told[7]).toBe('320 samples/s  lost 8.0 %')
+  })
+
+  test('long steps count as much as they took', () => {
+    const text = new LiveText()
+    text.of({ record: recordOf(1, { ...losing(0), steps: 10, stepMs: 10 }), window: null })
+    const long = recordOf(2, { ...losing(0.5), steps: 1, stepMs: 300 })
+    expect(text.of({ record: long, window: null })).toBe('320 samples/s  lost 37.5 %')
+  })
+
   test('nothing of causes where nothing is lost, nor of losses where nothing is computed', () => {
     expect(new LiveText().of(seen({ cpu: 0.01, step: 50 }))).toMatch(/^320 samples\/s {2}lost [\d.]+ %$/)
     expect(new LiveText(false).of(seen({}))).toMatch(/^320 samples\/s {2}2 workers can't/)

@@ -16,6 +16,8 @@ from .trainer import trainer_facts
 FOREVER = 1e9
 #: The folder of run logs of all feeds that don't say another.
 LOG = "MILLRACE_LOG"
+#: What may be tuned while a feed runs (docs/tune.md).
+TUNED = ("auto", "all", "off")
 
 
 def options_of(
@@ -51,12 +53,18 @@ def options_of(
         "limit": steps,
         "sequence": sequence,
         "observe": observe,
-        "tune": tune,
+        "tune": _tuned_of(tune),
         "alerts": _alerts_of(alerts) or None,
         "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
     }
     wanted = {name: value for name, value in options.items() if value is not None}
     return wanted if log is None and not os.environ.get(LOG) else {**wanted, "log": _log_of(log)}
+
+
+def _tuned_of(tune: Optional[str]) -> Optional[str]:
+    if tune is not None and tune not in TUNED:
+        raise DefinitionError(f'tune: expected "auto", "all" or "off", not {tune!r}')
+    return tune
 
 
 def _alerts_of(alerts: Sequence[str]) -> List[str]:

@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from collections import deque
+from typing import TYPE_CHECKING, Any, Deque, Mapping, Optional, Tuple
 
 from ..errors import MillraceError
 from .epoch_line import LOSES
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 #: How often the line is drawn on a terminal, and written elsewhere (seconds).
 REDRAW = 2.0
 WRITE = 10.0
-#: What it is about: the last seconds.
+#: Rate and loss are of the same seconds: so many, or those since the loop went on.
 WINDOW = 15.0
 
 
@@ -35,7 +36,8 @@ class ProgressLine:
         self._terminal = bool(getattr(self._stream, "isatty", lambda: False)())
         self._ended = threading.Event()
         self._drawn = False
-        self._seen = (time.monotonic(), run.stats.samples)
+        #: When it was looked, and how many samples there were by then: oldest first.
+        self._seen: Deque[Tuple[float, int]] = deque([(time.monotonic(), run.stats.samples)])
         self._thread = threading.Thread(target=self._draw, name="millrace-progress", daemon=True)
         self._thread.start()
 
@@ -68,13 +70,19 @@ class ProgressLine:
     def _line(self, run: "Run") -> Optional[str]:
         """None: no loop is on, or the engine is gone."""
         now, samples = time.monotonic(), run.stats.samples
-        (before, were), self._seen = self._seen, (now, samples)
-        rate = (samples - were) / max(now - before, 1e-9)
         done, total = run.progress
         if done is None:
+            self._seen.clear()
+        while len(self._seen) > 1 and now - self._seen[0][0] > WINDOW:
+            self._seen.popleft()
+        self._seen.append((now, samples))
+        if done is None:
             return None
+        before, were = self._seen[0]
+        seconds = max(now - before, 1e-9)
+        rate = (samples - were) / seconds
         try:
-            why = lost_and_why(run.account.ask(revive=False, seconds=WINDOW))
+            why = lost_and_why(run.account.ask(revive=False, seconds=seconds))
         except (MillraceError, OSError, KeyError):
             why = None
         parts = [f"millrace: {run.name}"]

@@ -47,6 +47,13 @@ def test_options_of_feed_and_open(fake, options, said):
         millrace.tar("a.tar").fields(x=millrace.int("cls")).batch(4).open(**options)
 
 
+@pytest.mark.parametrize("wrong", [True, False, "on", 2, ["all"]])
+def test_what_tune_may_be_is_said_before_the_engine_is_asked(wrong):
+    feed = millrace.tar("a.tar").fields(x=millrace.int("cls")).batch(4)
+    with pytest.raises(ValueError, match='^tune: expected "auto", "all" or "off", not '):
+        feed.open(tune=wrong)
+
+
 @pytest.mark.parametrize(
     "call, said",
     [

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from patience import wait_until
@@ -52,7 +53,9 @@ def lines(folder):
 def test_a_run_log(engine, tmp_path):
     folder = tmp_path / "logs"
     with millrace.Feed(FEED, workers=1, epochs=None, log=folder) as feed:
+        steps = 0
         for _ in feed:
+            steps += 1
             time.sleep(0.005)
             if sum("steps" in line and line["steps"] > 0 for line in lines(folder)) > 2:
                 break
@@ -60,10 +63,21 @@ def test_a_run_log(engine, tmp_path):
     header, *records, end = lines(folder)
     assert header["header"]["trainer"] == os.getpid() and header["header"]["rows"] == 4
     assert end["end"]["reason"] == "the trainer has closed the feed, or has ended"
+    # The first second counts as well.
+    assert sum(record["steps"] for record in records) == steps == records[-1]["step"]
+    assert sum(record["samples"] for record in records) == 4 * steps
     seen = [record for record in records if record["steps"] > 0]
     assert all(record["samples"] == 4 * record["steps"] for record in seen)
     assert seen[-1]["trainer"] == os.getpid() != seen[-1]["engine"]
     assert any(record["lost"] is not None for record in seen)
+
+
+def test_a_run_of_less_than_a_second_is_in_its_log(engine, tmp_path):
+    folder = tmp_path / "logs"
+    with millrace.Feed(FEED, workers=1, log=folder, steps=3) as feed:
+        assert sum(1 for _ in feed) == 3
+    assert wait_until(lambda: "end" in lines(folder)[-1])
+    assert sum(line.get("steps", 0) for line in lines(folder)) == 3
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused(engine, tmp_path):
@@ -131,6 +145,49 @@ def test_progress_elsewhere_is_lines_and_ends_with_the_feed(engine, monkeypatch)
     feed.close()
     assert not drawing()
     assert all(" steps  " in text and " left" not in text for text in stream.getvalue().splitlines())
+
+
+class LoopOfSteps:
+    """What a line asks of a run: 100 samples/s at first, then 400. Keeps the seconds it was asked about."""
+
+    name, rows = "cats", 4
+
+    def __init__(self):
+        self.now = 0.0
+        self.progress = (0, None)
+        self.stats = self.stream = self.account = self
+        self.closed = False
+        self.asked = []
+
+    @property
+    def samples(self):
+        return int(100 * self.now + 300 * max(0.0, self.now - 20))
+
+    def ask(self, revive, seconds):
+        self.asked.append(seconds)
+        return {"account": {"steps": 9, "lost": 0.08}, "diagnosis": {"verdict": "compute-bound"}}
+
+
+def test_rate_and_loss_are_of_the_same_seconds(monkeypatch):
+    run = LoopOfSteps()
+    monkeypatch.setattr("millrace._stream.progress_line.time", SimpleNamespace(monotonic=lambda: run.now))
+    line = ProgressLine(run, io.StringIO())
+    rates = []
+    for now in range(2, 42, 2):
+        run.now = float(now)
+        seen = run.samples
+        text = line._line(run)
+        past = run.asked[-1]
+        run.now -= past
+        rates.append((seen - run.samples) / past)
+        assert f"{rates[-1]:,.0f} samples/s  lost 8.0 %" in text and past <= 15
+    assert (rates[0], rates[-1]) == (100, 400) and max(run.asked) > 10
+    # Between two loops nothing is counted.
+    run.now, run.progress = 60.0, (None, None)
+    assert line._line(run) is None
+    run.now, run.progress = 62.0, (0, None)
+    assert line._line(run) is not None and run.asked[-1] == 2
+    line.close()
 
 
 def test_the_option_progress(engine):

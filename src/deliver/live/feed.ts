@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import { version } from '../../basics/version.js'
 import { factsOf } from '../../observe/account/collect.js'
-import type { SpanReading, SpanSource } from '../../observe/account/source.js'
+import type { SpanSource, SpansOf } from '../../observe/account/source.js'
 import { GpuSampler } from '../../observe/host/gpu.js'
 import { type AlertChange, Alerts } from '../../observe/live/alerts.js'
 import { RunWatcher, type Watched, type WatcherOptions } from '../../observe/live/watcher.js'
@@ -15,11 +15,12 @@ import { monotonicMs } from '../../spans/clock.js'
 import { SpanFile } from '../../spans/file.js'
 import { allowedCores } from '../../system/process/limits.js'
 import type { OpenedOptions } from '../options.js'
+import { LateSpans } from './late-spans.js'
 import type { LogOptions } from './options.js'
 
 /** How often it is looked (ms). */
 const OFTEN = 1000
-/** So many looks a trainer in another process may take to write spans; after that it is logged without its steps. */
+/** So many looks a trainer in another process may take to write spans; after that a notice says that its steps are not logged. */
 const PATIENCE = 10
 
 export interface LiveOf extends Omit<WatcherOptions, 'engine' | 'idealMs' | 'past'> {
@@ -32,7 +33,7 @@ export interface LiveOf extends Omit<WatcherOptions, 'engine' | 'idealMs' | 'pas
   log?: LogOptions
   alerts?: readonly string[]
   /** The trainer's spans, in another process. Undefined: they are not there yet, or can't be read. */
-  trainerSpans?: () => SpanSource['trainer'] | undefined
+  trainerSpans?: () => SpansOf | undefined
   /** Lets go of them. */
   onClose?: () => void
 }
@@ -42,11 +43,11 @@ export type Listener = (watched: Watched) => void
 
 export class LiveFeed {
   private watcher: RunWatcher | undefined
+  /** The trainer's spans, where it is another process. */
+  private readonly late: LateSpans | undefined
   private writer: LogWriter | undefined
   private readonly alerts: Alerts | undefined
   private readonly listeners = new Set<Listener>()
-  /** How long a step takes with its batch at hand (ms), where that is known. */
-  private idealMs: number | undefined
   private readonly timer: NodeJS.Timeout
   private readonly begun = Date.now()
   private looks = 0
@@ -63,7 +64,8 @@ export class LiveFeed {
       this.writer = LogWriter.open(log.folder, this.header(), log.since !== undefined)
     this.timer = setInterval(() => this.tick(), OFTEN)
     this.timer.unref()
-    this.watch()
+    this.late = of.trainerSpans && new LateSpans(of.trainerSpans)
+    this.watcher = this.watch()
   }
 
   /** The file of the run log. */
@@ -74,7 +76,6 @@ export class LiveFeed {
   /** `idealMs`: how long a step takes with its batch at hand, where that is known. */
   listen(listener: Listener, idealMs?: number): () => void {
     if (idealMs !== undefined && this.watcher) this.watcher.idealMs = idealMs
-    this.idealMs = idealMs ?? this.idealMs
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
@@ -82,6 +83,7 @@ export class LiveFeed {
   /** The feed is closed: what happened since the last second is told as well. */
   close(reason: string): void {
     clearInterval(this.timer)
+    this.late?.look()
     if (this.watcher !== undefined) this.tell(this.watcher.look())
     this.watcher?.close()
     this.watcher = undefined
@@ -93,7 +95,7 @@ export class LiveFeed {
 
   private tick(): void {
     this.looks++
-    this.watch()
+    this.findTrainer()
     // A log of days has longer seconds.
     const now = Date.now()
     const alone = this.listeners.size === 0 && this.alerts === undefined
@@ -125,30 +127,22 @@ export class LiveFeed {
     }
   }
 
-  /** Begins to watch, as soon as the trainer's spans are there. */
-  private watch(): void {
-    if (this.watcher !== undefined) return
-    const source = this.source()
-    if (source === undefined) return
-    const { trainer, gpu, facts, cache, slots, bad } = this.of
-    const { idealMs } = this
-    this.watcher = new RunWatcher(source, {
-      ...{ trainer, engine: process.pid, gpu, idealMs, facts, cache, slots, bad },
-    })
-  }
-
-  private source(): SpanSource | undefined {
+  /** Begins to watch: the trainer's spans are not there yet where it is another process. */
+  private watch(): RunWatcher | undefined {
     const reader = SpanFile.shared()?.reader
     if (reader === undefined) return undefined
-    const engine = { reader, ring: this.of.ring }
-    if (this.of.trainerSpans === undefined) return { trainer: engine, engine }
-    const trainer = this.of.trainerSpans()
-    if (trainer !== undefined) return { trainer, engine }
-    if (this.looks < PATIENCE) return undefined
+    const { ring, trainer, gpu, facts, cache, slots, bad } = this.of
+    const engine = { reader, ring }
+    const source: SpanSource = { trainer: this.late ?? engine, engine }
+    return new RunWatcher(source, { trainer, engine: process.pid, gpu, facts, cache, slots, bad })
+  }
+
+  private findTrainer(): void {
+    if (this.late === undefined || this.watcher === undefined || this.looks > PATIENCE) return
+    if (this.late.look() || this.looks < PATIENCE) return
     this.of.options.notice?.(
       `the spans of process ${this.of.trainer} can't be read: its run log has no steps`,
     )
-    return { trainer: { reader: NOTHING, ring: 0 }, engine }
   }
 
   private header(): LogHeader {
@@ -180,13 +174,6 @@ function gpuName(index: number | undefined): string | null {
   const name = gpu?.name ?? null
   gpu?.close()
   return name
-}
-
-/** A trainer of which nothing can be seen. */
-const NOTHING: SpanReading = {
-  readSince: () => ({ records: [], cursor: [], lost: 0 }),
-  rings: () => [],
-  counters: () => [],
 }
 
 /** Launchers tell all ranks of a run the same. */
