@@ -53,7 +53,7 @@ class ProgressLine:
             run = self._run()
             if run is None or run.stream.closed:
                 return
-            line = self._line(run)
+            line = self.text(run)
             del run
             if line is None or self._ended.is_set():
                 continue
@@ -67,7 +67,7 @@ class ProgressLine:
             except (OSError, ValueError):
                 return  # there is no stderr any more
 
-    def _line(self, run: "Run") -> Optional[str]:
+    def text(self, run: "Run") -> Optional[str]:
         """None: no loop is on, or the engine is gone."""
         now, samples = time.monotonic(), run.stats.samples
         done, total = run.progress

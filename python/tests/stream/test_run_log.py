@@ -176,7 +176,7 @@ def test_rate_and_loss_are_of_the_same_seconds(monkeypatch):
     for now in range(2, 42, 2):
         run.now = float(now)
         seen = run.samples
-        text = line._line(run)
+        text = line.text(run)
         past = run.asked[-1]
         run.now -= past
         rates.append((seen - run.samples) / past)
@@ -184,9 +184,9 @@ def test_rate_and_loss_are_of_the_same_seconds(monkeypatch):
     assert (rates[0], rates[-1]) == (100, 400) and max(run.asked) > 10
     # Between two loops nothing is counted.
     run.now, run.progress = 60.0, (None, None)
-    assert line._line(run) is None
+    assert line.text(run) is None
     run.now, run.progress = 62.0, (0, None)
-    assert line._line(run) is not None and run.asked[-1] == 2
+    assert line.text(run) is not None and run.asked[-1] == 2
     line.close()
 
 

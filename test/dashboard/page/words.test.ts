@@ -161,9 +161,12 @@ describe('the tuner', () => {
 
   test('what it tries is named as everywhere', () => {
     const [decision] = SCENES.tunerChecks().nows[0].tuner!.decisions
-    const tries = { ...decision, knob: 'decode' as const, from: 20, to: 0 }
+    expect(stateOf({ state: '', decisions: [decision] })).toMatch(
+      /^Trying workers 2 → \d+, predicted \+\d+ % \(.*\), in turns/,
+    )
+    const tries = { ...decision, knob: 'decode' as const, from: 20, to: 0, predicted: null }
     expect(stateOf({ state: 'checking decode = 0', decisions: [tries] })).toBe(
-      'Trying decoding on the CPU → the GPU, in turns: what is faster stays.',
+      'Trying decoding on the CPU → the GPU, in turns with what was: what is faster stays. You need do nothing.',
     )
     expect(stateOf({ state: 'looking', decisions: [] })).toBe('Looking.')
   })

@@ -1,7 +1,7 @@
 /** What the tuner did, in words and signs. */
 import { decoderPlace } from '../../../basics/decoder.js'
 import type { Knob, TunerDecision } from '../../../observe/live/decision.js'
-import { percent } from '../../../observe/verdict/units.js'
+import { gain, percent } from '../../../observe/verdict/units.js'
 
 export const MARKS: Record<TunerDecision['event'], { sign: string; word: string }> = {
   tried: { sign: '◇', word: 'tried' },
@@ -54,7 +54,10 @@ function wordOf(knob: Knob, value: number | string): string {
 /** What the tuner does now. What it tries is said here, with names of this page; all else it says itself. */
 export function stateOf({ state, decisions }: { state: string; decisions: TunerDecision[] }): string {
   const last = decisions.at(-1)
-  if (last?.event === 'tried') return `Trying ${settingOf(last)}, in turns: what is faster stays.`
+  if (last?.event === 'tried') {
+    const promise = last.predicted ? `, predicted ${gain(last.predicted.gain, last.predicted.interval)}` : ''
+    return `Trying ${settingOf(last)}${promise}, in turns with what was: what is faster stays. You need do nothing.`
+  }
   const text = state.trim()
   return text === '' ? '' : `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }
