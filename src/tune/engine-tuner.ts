@@ -170,7 +170,14 @@ export class EngineTuner {
 
   private lookIn(ms: number): void {
     clearTimeout(this.timer)
-    this.timer = setTimeout(() => void this.look().catch(() => {}), Math.max(20, ms)).unref()
+    const look = () => void this.look().catch(error => this.end(error as Error))
+    this.timer = setTimeout(look, Math.max(20, ms)).unref()
+  }
+
+  /** A run is not to end because it can't be tuned. */
+  private end({ message }: Error): void {
+    clearTimeout(this.timer)
+    process.emitWarning(`nothing is tuned any more: ${message}`, 'MillraceNotice')
   }
 
   private async look(): Promise<void> {

@@ -69,12 +69,12 @@ export class Tuner {
     this.since = now + WARM_UP.ms
   }
 
-  /** What it is about, for the page. */
   /** What is being checked. */
   get tries(): Candidate['knob'] | undefined {
     return this.check?.candidate.knob
   }
 
+  /** What it is about, for the page. */
   get state(): string {
     if (this.check) return words.checking(this.check.candidate)
     return this.frozen ? words.FROZEN : words.WATCHING

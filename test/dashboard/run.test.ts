@@ -238,7 +238,10 @@ describe('a run that is attached to', () => {
       () => snapshot(another),
       ({ now }) => now,
     )
-    expect(await post(another, '/api/set', { workers: 2, keep: true })).toEqual([
+    await post(another, '/api/set', { workers: 2 })
+    await until(() => said.workers === 2)
+    // What is there by now is kept, and told.
+    expect(await post(another, '/api/set', { keep: true })).toEqual([
       200,
       { workers: 2, depth: 4, kept: true },
     ])

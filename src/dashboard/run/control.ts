@@ -43,11 +43,11 @@ export class RunControl {
 
   set({ workers, depth, keep = false, undo = false }: Setting): Promise<object> {
     return this.alone(async () => {
-      const { engine, ring } = this.run()
+      const { engine, ring, ...now } = this.run()
       if (undo) return this.undo()
       const isFirst = this.held === undefined
       const { controller, before } = await this.hold(engine, ring)
-      let set = before
+      let set: { workers: number; depth: number } = isFirst ? before : now
       try {
         if (workers !== undefined || depth !== undefined) set = await controller.ask({ workers, depth })
       } catch (error) {

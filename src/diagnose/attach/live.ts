@@ -49,9 +49,7 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
       throw new MillraceError(
         `process ${pid} counts only: spans are needed here (MILLRACE_SPANS=spans, which is the default)`,
       )
-    const controller = options.control ? controllerOf(found) : undefined
-    // The tuner takes back what it is trying, so that what is set back later is how things stood.
-    await controller?.ask({})
+    const controller = options.control ? await takeControl(found) : undefined
     let what = 'measuring'
     run = new LiveRun(found, controller, steps => options.progress(what, steps, options.steps))
     options.restoring?.(() => run?.restoreNow())
@@ -75,9 +73,17 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
   }
 }
 
-function controllerOf({ engine }: FoundRun): Controller {
+/** The tuner takes back what it is trying, so that what is set back later is how things stood. */
+async function takeControl({ engine }: FoundRun): Promise<Controller> {
   const isOpen = () => engine.spans.rings().some(({ ring, open }) => ring === engine.ring && open)
-  return Controller.open(engine.pid, engine.ring, isOpen)
+  const controller = Controller.open(engine.pid, engine.ring, isOpen)
+  try {
+    await controller.ask({})
+    return controller
+  } catch (error) {
+    controller.close()
+    throw error
+  }
 }
 
 /** What is found is added to the evidence as it comes. */

@@ -66,7 +66,7 @@ export class Control {
   add(ring: Controlled, mostWorkers: number): void {
     this.rings.set(ring.id, { ring, mostWorkers })
     if (this.fd < 0) this.open()
-    if (this.fd >= 0) this.timer ??= setInterval(() => void this.look().catch(() => {}), OFTEN).unref()
+    if (this.fd >= 0) this.timer ??= setInterval(this.lookNow, OFTEN).unref()
   }
 
   remove(id: number): void {
@@ -111,8 +111,18 @@ export class Control {
   private lookSoon(): void {
     this.soon ??= setTimeout(() => {
       this.soon = undefined
-      void this.look().catch(() => {}) // its memory may be sealed by another process: the run goes on
+      this.lookNow()
     }, SOON).unref()
+  }
+
+  /** Another process may have sealed its memory: the run goes on, and can't be controlled any more. */
+  private readonly lookNow = (): void => {
+    void this.look().catch((error: Error) => {
+      clearInterval(this.timer)
+      clearTimeout(this.soon)
+      this.timer = this.soon = undefined
+      process.emitWarning(`this process can't be controlled any more: ${error.message}`, 'MillraceNotice')
+    })
   }
 
   private newRequest(): ControlRequest | undefined {
