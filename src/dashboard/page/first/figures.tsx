@@ -1,7 +1,7 @@
 /** Key figures: rates, settings, memory, and what lost time costs. Each says of which ranks it is. */
 import { bytes } from '../../../observe/verdict/units.js'
 import { memoryOf, type State, samplesPerSecond } from '../state/store.js'
-import { costOf, stillFor, worstRecord } from '../state/worst.js'
+import { costOf, enginesOf, stillFor, worstRecord } from '../state/worst.js'
 import { count, dollars } from '../words/format.js'
 
 export function Figures({ state }: { state: State }) {
@@ -22,8 +22,7 @@ export function Figures({ state }: { state: State }) {
   const all =
     world < 2 ? '' : ranks.length < world ? `${ranks.length} of ${world} ranks` : `all ${world} ranks`
   const one = world < 2 || worst === undefined ? '' : `rank ${worst.rank}`
-  // Ranks of one engine share its workers.
-  const share = ranks.length > 1 && new Set(ranks.map(({ host, engine }) => `${host} ${engine}`)).size === 1
+  const share = ranks.length > 1 && enginesOf(state) === 1
   const price = hello?.dollarsPerHour ?? 0
   // Of a trainer that stands still, it is not known what for.
   const cost = now === null || stillFor(state) !== null ? null : costOf(now, price)

@@ -1,6 +1,7 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
 import type { Remedy } from '../../../observe/evidence.js'
 import type { State } from '../state/store.js'
+import { enginesOf } from '../state/worst.js'
 import { ceilingOf, gainOf } from '../words/gain.js'
 import { headline, type Tone } from '../words/headline.js'
 import { copyOf, titleOf } from '../words/remedy.js'
@@ -63,11 +64,6 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
       </div>
     </section>
   )
-}
-
-/** Ranks have an engine each, with workers of its own, or share one. */
-function enginesOf({ now }: State): number {
-  return new Set((now?.ranks ?? []).map(({ host, engine }) => `${host} ${engine}`)).size
 }
 
 /** `control`: null where nothing may be changed. */

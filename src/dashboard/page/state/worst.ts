@@ -62,3 +62,8 @@ export function windowOf(state: State): string {
   if (stillFor(state) !== null) return 'before that'
   return `last ${Math.max(1, Math.round(worst.seconds))} s${state.ended === null ? '' : ' of the run'}`
 }
+
+/** How many engines feed the ranks: where it is one, they share its workers. */
+export function enginesOf({ now }: State): number {
+  return new Set((now?.ranks ?? []).map(({ host, engine }) => `${host} ${engine}`)).size
+}
