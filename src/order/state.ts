@@ -6,6 +6,7 @@
 
 import { StateError } from '../basics/errors.js'
 import { explainOrderChange, type OrderDescription } from '../define/change.js'
+import type { NormalBatch } from '../define/types.js'
 import { type BlendChange, neededChanges } from './blend/changes.js'
 import type { Place } from './steps.js'
 
@@ -30,6 +31,7 @@ export interface StateFeed {
   description: OrderDescription
   /** Positions in an epoch. */
   length: number
+  feed: { batch: Pick<NormalBatch, 'last'> }
   /** Parts of the source as it is now, so that a changed one can be named. */
   parts?: Parameters<typeof explainOrderChange>[2]
 }
@@ -43,7 +45,7 @@ export function makeState(
   cpuShare?: number,
 ): State {
   const { hash: _, ...describe } = feed.description
-  const needed = neededChanges(changes, place.epoch * feed.length + place.position)
+  const needed = neededChanges(changes, place, feed)
   return {
     version: VERSION,
     order: feed.hashes.order,

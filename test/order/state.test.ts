@@ -18,6 +18,7 @@ const feed: StateFeed = {
   hashes: { order: description.hash, content: 'cccccccccccccccc' },
   description,
   length: 1_281_167,
+  feed: { batch: { last: 'keep' } },
 }
 
 test('a state survives its file and is under 1 kB', () => {

@@ -45,12 +45,13 @@ class Place(NamedTuple):
     position: int
 
 
-def needed_changes(changes: Sequence[Mapping[str, Any]], place: Place, length: int) -> List[Any]:
+def needed_changes(changes: Sequence[Mapping[str, Any]], place: Place, opened: "Opened") -> List[Any]:
     """Those changes of a blend's weights that matter from a place on.
 
-    One that says what was drawn before it needs none before it.
+    One that says what was drawn before it needs none before it. With "pad" the epoch's end is filled with
+    its first samples, so all changes of the epoch matter until it ends.
     """
-    draw = place.epoch * length + place.position
+    draw = place.epoch * opened.length + (0 if opened.last == "pad" else place.position)
     passed = [i for i, change in enumerate(changes) if "drawn" in change and change["at"] <= draw]
     return list(changes[passed[-1] if passed else 0 :])
 

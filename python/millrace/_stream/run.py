@@ -201,7 +201,7 @@ class Run:
         base, place = self.stream.opened.state, self._standing.place
         state: Dict[str, Any] = {name: base[name] for name in ("version", "order", "content")}
         state.update(epoch=place.epoch, position=place.position, describe=dict(base["describe"]))
-        changes = needed_changes(self.stream.changes or [], place, self.stream.opened.length)
+        changes = needed_changes(self.stream.changes or [], place, self.stream.opened)
         if changes:
             state["changes"] = changes
         if self.cpu_share is not None:

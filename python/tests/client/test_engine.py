@@ -172,6 +172,35 @@ def test_changed_weights_do_not_make_the_state_grow():
         assert loaded[-1]["drawn"] == states[89]["changes"][-1]["drawn"]
 
 
+def test_changed_weights_are_known_where_the_last_batch_is_filled():
+    entries = [
+        {"source": {"synthetic": {"count": n, "tensors": {"shape": [1]}}}, "weight": 1, "name": f"s{n}"}
+        for n in (60, 100)
+    ]
+    padded = {
+        "source": {"blend": {"entries": entries, "epoch": 96}},
+        "order": {"shuffle": "global", "seed": 3},
+        "fields": {"number": {"from": "data", "as": "bytes", "ragged": {"max": 16}}},
+        "batch": {"size": 2, "last": "pad"},
+    }
+
+    def rows(batch):
+        return [bytes(row) for row in batch["number"]]
+
+    with millrace.Feed(padded, workers=1, rank=0, world=50) as feed:
+        first = rows(next(iter(feed)))
+    with millrace.Feed(padded, workers=1) as feed:
+        for step, _ in enumerate(feed):
+            feed.set_weights([1, 1 + step])  # more often than an engine remembers for names of samples
+            state = feed.state_dict()
+            if step == 40:
+                break
+    # With 50 ranks the rest is one step: rank 7 has its last samples, rank 8 begins with fillers.
+    with millrace.Feed(padded, workers=1, rank=7, world=50, state=state) as feed:
+        filled = [(rows(batch), list(batch.valid)) for batch in feed]
+    assert filled == [(first, [0, 0])]
+
+
 def test_node_resumes_python_and_python_resumes_node():
     whole = [batch["ids"] for batch in node(PICTURES, {})]
     with millrace.Feed(PICTURES, workers=1) as feed:

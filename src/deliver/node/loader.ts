@@ -278,9 +278,9 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** Makes the order anew, with these changes of weights. Those that no longer matter are forgotten: batches know their samples. */
-  private adopt(changes: readonly BlendChange[], { epoch, position }: Place): void {
+  private adopt(changes: readonly BlendChange[], place: Place): void {
     this.plan = replan(this.plan, changes)
-    this.changes = neededChanges(this.plan.order.settled?.() ?? [], epoch * this.plan.length + position)
+    this.changes = neededChanges(this.plan.order.settled?.() ?? [], place, this.plan)
     this.changed = false
   }
 

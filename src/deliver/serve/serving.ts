@@ -11,7 +11,7 @@ import type { BadReport } from '../../engine/plan/job.js'
 import { replan } from '../../engine/plan/plan.js'
 import { sampleName } from '../../engine/plan/sample-name.js'
 import type { Feeding } from '../../engine/ring/feeding.js'
-import type { BlendChange } from '../../order/blend/changes.js'
+import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { type Place, stepPlan } from '../../order/steps.js'
 import { closePipe, openPipe, type Pipe, signal } from '../../system/process/pipe.js'
 import type { OpenedOptions } from '../options.js'
@@ -19,8 +19,8 @@ import { type Opened, openPlan, startFeeding } from '../start.js'
 import { type Move, RequestError } from './request.js'
 
 /**
- * Changes of weights that a client knows, at most: the last is what matters from here on, those before tell it the names
- * of samples in batches that it still has.
+ * Changes of weights that a client knows beside those that matter from here on: they tell it the names of samples in
+ * batches that it still has.
  */
 const REMEMBERED = 32
 
@@ -273,7 +273,9 @@ export class Serving {
     if (!plan.order.changed)
       throw new MillraceError('only a blend has weights to change: this feed has one source')
     const changes = plan.order.changed(before, place, weights)
-    return changes === before ? before : replan(plan, changes).order.settled!().slice(-REMEMBERED)
+    if (changes === before) return before
+    const settled = replan(plan, changes).order.settled!()
+    return settled.slice(-Math.max(REMEMBERED, neededChanges(settled, place, plan).length))
   }
 
   private settle(slot: number): void {

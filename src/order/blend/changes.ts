@@ -1,5 +1,7 @@
 /** Changes of a blend's weights on the way: where each begins, which of them still matter, and one more. */
 import { DefinitionError, nearest } from '../../basics/errors.js'
+import type { NormalBatch } from '../../define/types.js'
+import type { Place } from '../step.js'
 
 /** What must be known of a blend. */
 interface Blend {
@@ -23,8 +25,16 @@ export interface BlendChange {
 /** Digits of a weight that count: more than the 2^20 draws of a round can tell apart. */
 const DIGITS = 9
 
-/** Those of some changes that matter from a draw on. */
-export function neededChanges(changes: readonly BlendChange[], draw: number): BlendChange[] {
+/**
+ * Those of some changes that matter from a place on. With "pad" the epoch's end is filled with its first samples, so all
+ * changes of the epoch matter until it ends.
+ */
+export function neededChanges(
+  changes: readonly BlendChange[],
+  { epoch, position }: Place,
+  { length, feed }: { length: number; feed: { batch: Pick<NormalBatch, 'last'> } },
+): BlendChange[] {
+  const draw = epoch * length + (feed.batch.last === 'pad' ? 0 : position)
   const first = changes.findLastIndex(({ at, drawn }) => drawn !== undefined && (at as number) <= draw)
   return changes.slice(Math.max(0, first))
 }

@@ -9,6 +9,7 @@ import {
   feedingOf,
   numberFeed,
   numbers,
+  numbersIn,
   type State,
   using,
 } from '../../support/engine.js'
@@ -59,6 +60,27 @@ describe('changed weights', () => {
     expect(share(ids.slice(3, 7))).toBeGreaterThan(0.75)
     expect(share(ids.slice(7, 12))).toBe(0)
     expect(share(ids.slice(12))).toBeCloseTo(0.25, 1)
+  })
+
+  test('stay known until the epoch ends, where its last batch is filled with its first samples', async () => {
+    // Five steps of 20 for 96 samples: the last one takes 4 from the beginning.
+    const padded: FeedJson = { ...FEED, batch: { size: 20, last: 'pad' } }
+    const rowsFrom = (state?: State) =>
+      using(padded, { workers: 1, state }, async loader => {
+        const rows: string[][] = []
+        const states: State[] = []
+        for await (const batch of loader) {
+          rows.push(numbersIn(batch))
+          if (state === undefined && [1, 3].includes(batch.step))
+            await loader.setWeights({ a: 1, b: 5 * batch.step })
+          states.push(loader.state())
+        }
+        return { rows, states }
+      })
+    const { rows, states } = await rowsFrom()
+    expect(rows).toHaveLength(5)
+    expect(rows[4].slice(16)).toEqual(rows[0].slice(0, 4))
+    for (const after of [1, 3]) expect((await rowsFrom(states[after])).rows).toEqual(rows.slice(after + 1))
   })
 
   test('are the same for any workers and depth', async () => {

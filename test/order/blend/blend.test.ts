@@ -224,6 +224,7 @@ describe('changes of weights', () => {
           const lengths = [100, 37, 12]
           const blend = (changes: readonly BlendChange[]) =>
             blendOf([3, 1, 1], lengths, { group, epoch: 1000, changes: [...changes] }).order
+          const plan = { length: 1000, feed: { batch: { last: 'keep' } } } as const
           let [long, short]: (readonly BlendChange[])[] = [[], []]
           let draw = 0
           for (const { draws, weights, resume } of steps) {
@@ -231,7 +232,7 @@ describe('changes of weights', () => {
             if (!weights.some(weight => weight > 0)) continue
             long = blend(long).changed(long, draw, weights)
             const changed = blend(short).changed(short, draw, weights)
-            short = neededChanges(blend(changed).settled(), draw)
+            short = neededChanges(blend(changed).settled(), { epoch: 0, position: draw }, plan)
             // What is said in a state, and read from it.
             if (resume) short = JSON.parse(JSON.stringify(short))
             expect(short.length).toBeLessThanOrEqual(2)
