@@ -15,5 +15,6 @@ export default defineConfig({
     // long as they do alone.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 600_000 } },
   },
 })
