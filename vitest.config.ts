@@ -1,9 +1,11 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/run/longest-first.js'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
+    // These run by `npm run test:long`.
+    exclude: [...configDefaults.exclude, 'test/long/**'],
     globalSetup: 'test/support/run/announce-python.ts',
     pool: 'forks',
     // One more than CI has cores: tests of processes that die or hang mostly wait.
@@ -13,5 +15,6 @@ export default defineConfig({
     // long as they do alone.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 600_000 } },
   },
 })

@@ -3,6 +3,7 @@
 The same object, as many processes, interleaved rounds; samples a second after four batches of warming up.
 
     python3 bench/peers/own_dataset.py [--rounds 5] [--seconds 3] [--save]
+    python3 bench/peers/own_dataset.py --seeds     # what seeding costs a row
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import io
 import json
 import os
 import platform
+import random
 import statistics
 import sys
 import time
+import timeit
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,7 @@ from torchvision.transforms import v2
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 import millrace  # noqa: E402
+from millrace._data.worker_random import Seeds  # noqa: E402
 
 BATCH = 64
 
@@ -78,12 +82,24 @@ def theirs(dataset, workers: int, seconds: float) -> float:
     return rate(iter(torch.utils.data.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers)), seconds)
 
 
+def seeds() -> None:
+    """Times of seeding all generators once: the global ones, and with those that a dataset holds."""
+    held = {"numpy": np.random.default_rng(), "random": random.Random(), "torch": torch.Generator()}
+    for names in ((), ("numpy",), ("random",), ("torch",), ("numpy", "random")):
+        seed = Seeds([held[name] for name in names])
+        times = timeit.repeat(lambda: seed(2**127 + 1), number=100, repeat=1000)  # noqa: B023
+        print(f"random, numpy, torch{''.join(f' + {name}' for name in names)}: {min(times) * 1e4:.1f} µs")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--seeds", action="store_true")
     args = parser.parse_args()
+    if args.seeds:
+        return seeds()
     torch.set_num_threads(1)
     dataset = Jpegs()
     results: dict[str, list[float]] = {}

@@ -34,6 +34,8 @@ ROOMS: Dict[str, Set[str]] = {
 }
 #: Tables that are written by programs: the folder may have any number of files, and every room may read them.
 GENERATED = "_generated"
+#: Files of ``_data`` that worker.py, which is run as a file, imports as files.
+NEIGHBOURS = ("worker_dataset", "worker_random", "worker_values")
 #: So many files can be taken in at a glance.
 MOST, FEWEST = 15, 4
 
@@ -70,7 +72,11 @@ def imported_by(module: str) -> Iterator[str]:
         else:
             continue
         for name in names:
-            if name.split(".")[0] in ("worker_dataset", "worker_values"):  # neighbours, imported as files
+            if name.split(".")[0] in (
+                "worker_dataset",
+                "worker_random",
+                "worker_values",
+            ):  # neighbours, imported as files
                 yield f"_data.{name.split('.')[0]}"
             elif name.split(".")[0] == "millrace":
                 yield from nearest(name)

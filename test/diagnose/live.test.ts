@@ -185,8 +185,8 @@ describe('a running trainer', () => {
 
   test('that ends while it is looked at is told', async () => {
     const { pid, child } = await trainer()
-    const found = diagnoseLive(pid, { ...quick, steps: 100_000, seconds: 60 })
-    setTimeout(() => child.kill('SIGKILL'), 500)
+    const progress = (_: string, steps: number) => steps > 0 && child.kill('SIGKILL')
+    const found = diagnoseLive(pid, { ...quick, steps: 1_000_000_000, seconds: 600, progress })
     await expect(found).rejects.toThrow('has ended while it was looked at')
   })
 

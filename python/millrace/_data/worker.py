@@ -7,8 +7,8 @@ shared memory (descriptor 3) are those of src/python/wire.ts:
     frame   u32 length of the header | header, JSON | buffers that found no room in the memory
     memory  u32 number of the ask that is being answered | 60 unused bytes | rows | results of functions
 
-Results depend on what is asked and on nothing else: before every sample and every call the global generators
-of random, numpy and torch are seeded with the ask's own key.
+Results depend on what is asked and on nothing else: before every sample and every call all generators that
+worker_random.py finds are seeded with the ask's own key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import sys
 import time
 import traceback
 
-from worker_dataset import Dataset, generator, seed
+from worker_dataset import Dataset
+from worker_random import Seeds, generator
 from worker_values import Room, pack, pack_columns, unpack
 
 TYPE_CHECKING = False  # typing's own, without the time that it takes to load typing
@@ -148,14 +149,19 @@ class _Worker:
         if "row" in ask:
             return {"columns": target.columns(ask, room)}
         key = int(ask["key"], 16)
-        seed(key)
         if "sample" in ask:
-            sample = {name: unpack(value, self._memory, buffers) for name, value in ask["sample"].items()}
-            result = target(sample, generator(key))
+            sample = ask["sample"].items()
+            result = target(key, lambda: {k: unpack(value, self._memory, buffers) for k, value in sample})
             if not isinstance(result, dict):
                 raise TypeError(f"a function over the sample returns a dict, not {type(result).__name__}")
             return {"columns": pack_columns(result, None, room)}
-        return {"value": pack(target(unpack(ask["call"], self._memory, buffers), generator(key)), room)}
+        return {"value": pack(target(key, lambda: unpack(ask["call"], self._memory, buffers)), room)}
+
+
+def _function(function: Any) -> Any:
+    """Calls a user's function with seeded generators; what it is given is made anew for every call."""
+    seeds = Seeds(function)
+    return lambda key, make: seeds.run(key, lambda: function(make(), generator(key)))
 
 
 def _load(path: str) -> Any:
@@ -177,7 +183,7 @@ def _load(path: str) -> Any:
         torch.set_num_threads(1)
     if setting["kind"] == "dataset":
         return Dataset(loaded["dataset"], loaded["columns"], loaded["map"], loaded["count"])
-    return loaded
+    return _function(loaded)
 
 
 def _speak_to(path: Optional[str]) -> None:
@@ -245,7 +251,8 @@ def main() -> None:
     os.close(3)
     # This file's folder: a user's modules may have the names of its files.
     sys.path.pop(0)
-    del sys.modules["worker_dataset"], sys.modules["worker_values"]
+    for name in ("worker_dataset", "worker_random", "worker_values"):
+        del sys.modules[name]
     stdout: Any = sys.stdout
     stdout.reconfigure(line_buffering=True)
     try:

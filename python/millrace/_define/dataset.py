@@ -4,17 +4,21 @@
     for x, y in train.shuffle(seed=7).batch(256).open().torch(tuple=("x", "y")):
         ...
 
-It runs in Python processes of the engine, one for each worker. Before every sample the generators of random,
-numpy and torch are seeded from the feed's seed, the epoch and the sample's position, so that a sample is the
-same in every process, and another one in the next epoch.
+It runs in Python processes of the engine, one for each worker. Before every sample the generators that it
+draws from are seeded from the feed's seed, the epoch and the sample's position, so that a sample is the same
+in every process, and another one in the next epoch.
 """
 
 from __future__ import annotations
 
+import mmap
+import time
+import warnings
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from .._data.payload import write_payload
-from .._data.worker_values import as_array
+from .._data.worker_random import Seeds, generator
+from .._data.worker_values import Room, as_array, pack
 from .._generated.dtypes import NUMPY
 from .._open.open_feeds import Opened
 from .feed import Builder
@@ -22,6 +26,8 @@ from .feed import Builder
 #: Element types of the engine, by NumPy's names for them. Elements of bf16 come as others.
 _DTYPES = {name.lstrip("<"): kind for kind, name in NUMPY.items() if kind not in ("bf16", "bool")}
 _DTYPES["b1"] = "bool"
+#: The first sample is made twice, for comparison, where that takes less than this (seconds).
+_COMPARED_WITHIN = 1.0
 
 
 class DatasetBuilder(Builder):
@@ -57,6 +63,7 @@ def dataset(
     """
     wrapped = _Dataset(obj, columns, count, map)
     path, hash = write_payload("dataset", wrapped.payload(), name or type(obj).__name__)
+    wrapped.compare()
     source = {
         "payload": path,
         "hash": hash,
@@ -79,6 +86,7 @@ class _Dataset:
         self.map = map
         self.iterable = not _map_style(obj)
         self.count = _count(obj, count, self.iterable)
+        self._seeds = Seeds(obj, map)
         self._first: Optional[Mapping[str, Any]] = None
 
     def payload(self) -> Dict[str, Any]:
@@ -94,16 +102,39 @@ class _Dataset:
     def first(self) -> Mapping[str, Any]:
         """The first sample, as columns."""
         if self._first is None:
+            with self._seeds.kept():
+                self._first = self._make()
+        return self._first
+
+    def compare(self) -> None:
+        """Makes the first sample twice with the same seeds, and warns if it differs."""
+        begun = time.monotonic()
+        try:
+            with self._seeds.kept():
+                first = self._first = self._make()
+                again = self._make() if time.monotonic() - begun < _COMPARED_WITHIN else first
+            differ = [name for name in {**first, **again} if _bytes(first, name) != _bytes(again, name)]
+        except Exception:
+            return  # the run says it, unless its on_error leaves the sample out
+        if differ:
+            warnings.warn(
+                f"{type(self.obj).__name__}: sample 0 was made twice with the same seeds, and its "
+                f"{differ[0]!r} differs: batches will depend on the number of workers, and change after a "
+                "resume. It draws from what Millrace can't seed, such as the clock, os.urandom or a "
+                "generator within a library. docs/your-own-python.md says what is seeded, and how to seed "
+                "other generators",
+                stacklevel=3,
+            )
+
+    def _make(self) -> Mapping[str, Any]:
+        def make() -> Any:
             if self.iterable:
                 sample = next(iter(self.obj if hasattr(self.obj, "__iter__") else self.obj()))
             else:
                 sample = self.obj[0]
-            if self.map is not None:
-                import numpy as np
+            return sample if self.map is None else self.map(sample, generator(0))
 
-                sample = self.map(sample, np.random.Generator(np.random.Philox(key=0)))
-            self._first = _columns(sample, self.names)
-        return self._first
+        return _columns(self._seeds.run(0, make), self.names)
 
     def guess(self) -> Dict[str, Any]:
         """Fields for all columns, by what the first sample has in them."""
@@ -115,6 +146,12 @@ class _Dataset:
         else:
             called = [name if name[:1].isalpha() else f"x{name}" for name in first]
         return {field: _field(column, first[column]) for field, column in zip(called, first)}
+
+
+def _bytes(sample: Mapping[str, Any], name: str) -> Any:
+    """A column as the engine gets it."""
+    room = Room(mmap.mmap(-1, 1), (0, 0))
+    return pack(sample.get(name), room), list(map(bytes, room.buffers))
 
 
 def _map_style(obj: Any) -> bool:

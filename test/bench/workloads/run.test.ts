@@ -85,7 +85,7 @@ describe('a workload', () => {
     const { json, text } = run({ workload: 'cosmoflow', scale: '1/16', files: 9, steps: 6 })
     expect(text).toContain(`1 sample every 0.22 ms: ${bytes(json.demand.bytesPerSecond)}/s an accelerator`)
     expect(text).toContain('wanted 70 %')
-    expect(text).not.toMatch(/handOver|1 samples/)
+    expect(text).not.toMatch(/handOver|(?<![\d.,])1 samples/)
   })
 
   test('with a damaged file says how to get it back', () => {

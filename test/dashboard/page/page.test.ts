@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../support/folder.js'
+import { LONGEST_WAIT } from '../../support/until.js'
 import { CHROMIUM, openBrowser } from './browser.js'
 import { SCENES, type Scene } from './scenes.js'
 import { type Played, play, policyOf } from './server.js'
@@ -45,6 +46,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
       ...more,
       permissions: ['clipboard-read', 'clipboard-write'],
     })
+    context.setDefaultTimeout(LONGEST_WAIT)
     const page = await context.newPage()
     // A connection that a test breaks is complained of, rightly.
     const listen = (text: string) => /ERR_|Failed to load resource/.test(text) || complaints.push(text)
