@@ -36,10 +36,13 @@ class View(Opened):
     # ------------------------------------------------------------ iterating
 
     def __iter__(self) -> Iterator[Any]:
+        return self._batches(self._run.turn())
+
+    def _batches(self, turn: int) -> Iterator[Any]:
         carrier = self._carrier
         carrier.enter()
         consumer = self._run.consumer
-        loop = self._run.begin(carrier.record_end if carrier.by_events else None)
+        loop = self._run.begin(turn, carrier.record_end if carrier.by_events else None)
         staged: Deque[Staged] = deque()
         failure: Optional[MillraceError] = None
         finished = False
