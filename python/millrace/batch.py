@@ -217,7 +217,7 @@ class Batch(Dict[str, Any]):
 
     @property
     def step(self) -> int:
-        """Step within the epoch, counted from where this run entered it."""
+        """Step within the epoch: its position by the rows of a step, also where the run was resumed."""
         return about_of(self).step
 
     @property
@@ -232,7 +232,10 @@ class Batch(Dict[str, Any]):
 
     def mask(self, name: str) -> Any:
         """Of a padded field: 1 where a row has a value, 0 where it is filled up: i64 [rows, n]."""
-        value, lengths = self[name], about_of(self).lengths[name]
+        lengths = about_of(self).lengths.get(name)
+        if lengths is None:
+            raise KeyError(f"{name} is not padded: only padded fields have a mask")
+        value = self[name]
         mask = (np.arange(value.shape[1]) < lengths[:, None]).astype(np.int64)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):

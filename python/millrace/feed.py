@@ -36,7 +36,7 @@ from ._stream.stream import Stream
 from ._view.carrier import Carrier
 from .diagnosing import diagnose
 from .errors import DefinitionError
-from .views import View, length
+from .views import Samples, View, length
 
 logger = logging.getLogger("millrace")
 
@@ -64,7 +64,7 @@ class Feed(Opened):
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
-      loop over tokens does by default. ``tokens``: it ends with the step that brings that many.
+      loop over shuffled tokens does by default. ``tokens``: it ends with the step that brings that many.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
@@ -243,6 +243,17 @@ class Feed(Opened):
     def __len__(self) -> int:
         """Steps of a loop over whole epochs."""
         return length(self._run)
+
+    @property
+    def dataset(self) -> Samples:
+        """``len(feed.dataset)``: samples of an epoch, of all ranks together."""
+        return Samples(self._run)
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch on this rank; of batches by tokens, at most."""
+        self._run.join()
+        return self._run.rows
 
     def __bool__(self) -> bool:
         """A feed that never ends has no length, and is there all the same."""

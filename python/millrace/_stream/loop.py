@@ -32,8 +32,8 @@ class Limits:
     def of(
         epochs: Union[int, None, Once], steps: Optional[int], tokens: Optional[int], opened: Opened, rows: int
     ) -> "Limits":
-        """What the options say for this feed. Loops over tokens go on through epochs; Megatron's order has
-        one."""
+        """What the options say for this feed. Loops over shuffled tokens go on through epochs; Megatron's
+        order has one."""
         row_tokens = opened.row_tokens
         if tokens is not None:
             a_batch = None if row_tokens is None else row_tokens * rows
@@ -49,7 +49,7 @@ class Limits:
             if isinstance(epochs, int) and epochs > 1:
                 raise DefinitionError("epochs: Megatron's order goes once through the samples of its run")
             return Limits(epochs if isinstance(epochs, int) else 1, steps, False)
-        endless = epochs is None or (isinstance(epochs, Once) and row_tokens is not None)
+        endless = epochs is None or (isinstance(epochs, Once) and opened.endless)
         return Limits(None if isinstance(epochs, Once) else epochs, steps, endless)
 
     def __init__(self, epochs: Optional[int], steps: Optional[int], endless: bool) -> None:

@@ -248,6 +248,46 @@ def test_a_failure_comes_in_its_turn(fake):
         assert seen == [0, 4, 8]
 
 
+def test_steps_go_on_where_a_run_goes_on(fake):
+    with millrace.Feed(fake(20)) as feed:
+        for batch in feed:
+            if batch.step == 1:
+                break
+        state = feed.state_dict()
+        feed.load_state_dict(state)
+        assert [batch.step for batch in feed] == [2, 3, 4]
+    with millrace.Feed(fake(20, rows=3), state=state) as feed:  # by steps of the present size
+        assert [batch.step for batch in feed] == [2, 3, 4, 5]
+
+
+def test_what_code_for_data_loaders_asks(fake):
+    with millrace.Feed(fake(20)) as feed:
+        for loader in (feed, feed.numpy()):
+            assert (len(loader), loader.batch_size, len(loader.dataset)) == (5, 4, 20)
+        with pytest.raises(TypeError, match="no samples by number"):
+            feed.dataset[0]
+
+
+def test_a_batch_goes_to_a_device_as_it_is(fake):
+    torch = pytest.importorskip("torch")
+    with millrace.Feed(fake(8)) as feed:
+        for batch in feed.torch():
+            moved = batch.to(torch.device("cpu"), non_blocking=True).to(torch.float64)
+            assert type(moved) is millrace.Batch and moved.ids == batch.ids and moved.step == batch.step
+            assert moved["number"].dtype == moved["parts"].values.dtype == torch.float64
+            assert moved["caption"] == batch["caption"]
+            lengths = batch.lengths("tokens")
+            mask = batch.mask("tokens")
+            assert mask.dtype == torch.int64 and mask.shape == batch["tokens"].shape
+            assert mask.tolist() == [[int(i < n) for i in range(mask.shape[1])] for n in lengths]
+    with millrace.Feed(fake(8)) as feed:
+        batch = next(iter(feed))
+        assert batch.to("cpu")["number"] is batch["number"]
+        assert batch.mask("tokens").sum(1).tolist() == batch.lengths("tokens").tolist()
+        with pytest.raises(KeyError, match="number is not padded"):
+            batch.mask("number")
+
+
 def test_a_view_knows_its_feed(fake):
     with millrace.Feed(fake(8)) as feed:
         view = feed.numpy()
