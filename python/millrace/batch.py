@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 import numpy as np
@@ -97,10 +98,17 @@ class Batch(Dict[str, Any]):
             value = dict.__getitem__(self, name)
             if isinstance(value, Ragged):
                 value = Ragged(make(name, value.values), make(name, value.offsets))
-            elif isinstance(value, np.ndarray):
+            elif hasattr(value, "dtype"):
                 value = make(name, value)
             new[name] = value
         return new
+
+    def to(self, *where: Any, **how: Any) -> "Batch":
+        """The same batch with its tensors on a device, as ``Tensor.to`` takes it.
+
+        What has no such method stays: text, arrays of NumPy and JAX.
+        """
+        return self.mapped(lambda _, array: array.to(*where, **how) if hasattr(array, "to") else array)
 
     def settled(self) -> "Batch":
         """The same batch, with everything made that would be made later: it may leave its slot."""
@@ -209,7 +217,7 @@ class Batch(Dict[str, Any]):
 
     @property
     def step(self) -> int:
-        """Step within the epoch, counted from where this run entered it."""
+        """Step within the epoch: its position by the rows of a step, also where the run was resumed."""
         return about_of(self).step
 
     @property
@@ -221,6 +229,18 @@ class Batch(Dict[str, Any]):
     def device_pointers(self) -> Dict[str, int]:
         """Where the arrays that the device stage made lie on the device."""
         return about_of(self).pointers
+
+    def mask(self, name: str) -> Any:
+        """Of a padded field: 1 where a row has a value, 0 where it is filled up: i64 [rows, n]."""
+        lengths = about_of(self).lengths.get(name)
+        if lengths is None:
+            raise KeyError(f"{name} is not padded: only padded fields have a mask")
+        value = self[name]
+        mask = (np.arange(value.shape[1]) < lengths[:, None]).astype(np.int64)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return torch.from_numpy(mask).to(value.device)
+        return mask
 
     def lengths(self, name: str) -> Any:
         """Length of each row of a padded or ragged field."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Union
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from ._client.meeting import Meeting
 from ._client.recording import Recording, trace_file
@@ -21,7 +22,7 @@ from ._open.definition import resolve
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
 from ._open.plugins import plugin_urls
-from ._open.ranks import find_rank, find_sequence
+from ._open.ranks import Rank, Seat, find_rank, find_sequence
 from ._open.request import options_of, request_of
 from ._spans.level import level_of
 from ._spans.records import SpanRead
@@ -35,7 +36,7 @@ from ._stream.stream import Stream
 from ._view.carrier import Carrier
 from .diagnosing import diagnose
 from .errors import DefinitionError
-from .views import View, length
+from .views import Samples, View, length
 
 logger = logging.getLogger("millrace")
 
@@ -51,7 +52,8 @@ class Feed(Opened):
     which order, with which values:
 
     * ``rank``, ``world``: the data-parallel rank; by default that of ``mesh`` (a DeviceMesh of one dimension
-      such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher.
+      such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher. A process
+      group that is made later counts until the first loop, a first look at one batch aside.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
     * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
@@ -62,7 +64,7 @@ class Feed(Opened):
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
-      loop over tokens does by default. ``tokens``: it ends with the step that brings that many.
+      loop over shuffled tokens does by default. ``tokens``: it ends with the step that brings that many.
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
@@ -130,11 +132,8 @@ class Feed(Opened):
         #: The definition as JSON, where Python knows it.
         self.definition: Optional[Mapping[str, Any]] = asked.get("feed")
         self.tuple = tuple
-        self.rank, self.world, self.rank_source = find_rank(rank, world, mesh)
         parts = find_sequence(sequence)
         options = options_of(
-            self.rank,
-            self.world,
             workers,
             depth,
             max_depth,
@@ -149,32 +148,37 @@ class Feed(Opened):
             log=log,
             alerts=alerts,
         )
-        together = self.world * members * (1 if parts is None else parts.get("world", 1))
-        meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
+
+        def ask(now: Rank) -> Tuple[Meeting, Dict[str, Any]]:
+            together = now.world * members * (1 if parts is None else parts.get("world", 1))
+            meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
+            own = {**options, "rank": now.rank, "world": now.world}
+            return meeting, request_of(asked, own, members)
+
+        given = not (rank is None and world is None and mesh is None)
+        seat = Seat(find_rank(rank, world, mesh), given, ask)
         # Members of a rank may stand at different batches when an engine dies.
         restarts = 0 if members > 1 else RESTARTS if restart is True else int(restart)
-        stream = Stream(name, meeting, request_of(asked, options, members), restarts, stats)
+        stream = Stream(name, *ask(seat.now), restarts, stats)
         stream.name = name_for(stream, name)
         if state is not None:
             check_state(state)
         stream.connect(state)
         stats.opened()
         try:
-            limits = Limits.of(epochs, steps, tokens, stream.opened, stream.client.memory.layout.rows)
+            self._run = Run(
+                stream,
+                stats,
+                partial(Limits.of, epochs, steps, tokens),
+                seat,
+                timeout=options["timeout"],
+                shared=members > 1,
+                batch_map=batch_map,
+                level=level,
+            )
         except DefinitionError:
             stream.close()
             raise
-        shared, seconds = members > 1, options["timeout"]
-        self._run = Run(
-            stream,
-            stats,
-            limits,
-            self.rank,
-            timeout=seconds,
-            shared=shared,
-            batch_map=batch_map,
-            level=level,
-        )
         self._recording = None if recorded is None else Recording(recorded)
         if state is not None:
             self._run.began_with(state)
@@ -240,6 +244,17 @@ class Feed(Opened):
         """Steps of a loop over whole epochs."""
         return length(self._run)
 
+    @property
+    def dataset(self) -> Samples:
+        """``len(feed.dataset)``: samples of an epoch, of all ranks together."""
+        return Samples(self._run)
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch on this rank; of batches by tokens, at most."""
+        self._run.join()
+        return self._run.rows
+
     def __bool__(self) -> bool:
         """A feed that never ends has no length, and is there all the same."""
         return True
@@ -256,6 +271,21 @@ class Feed(Opened):
     def epoch(self) -> int:
         """The epoch that a loop is in, or that the next one begins with."""
         return self._run.epoch
+
+    @property
+    def rank(self) -> int:
+        """The data-parallel rank of this process."""
+        return self._run.seat.now.rank
+
+    @property
+    def world(self) -> int:
+        """How many data-parallel ranks there are."""
+        return self._run.seat.now.world
+
+    @property
+    def rank_source(self) -> str:
+        """Who said so: "given", a mesh, a process group, a launcher, or "alone"."""
+        return self._run.seat.now.source
 
     @property
     def name(self) -> str:
@@ -349,7 +379,11 @@ class Feed(Opened):
         """Draws samples with their labels, as the model will see them: with Matplotlib, or as a PNG file."""
         from ._view.show import show
 
-        return show(self._run, View(self._run, Carrier(self._run)), self.definition, count, path)
+        beside = self._run.beside()
+        try:
+            return show(beside, View(beside, Carrier(beside)), self.definition, count, path)
+        finally:
+            beside.close()
 
     def _where(self) -> str:
         opened = self._run.stream.opened

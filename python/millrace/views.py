@@ -36,10 +36,13 @@ class View(Opened):
     # ------------------------------------------------------------ iterating
 
     def __iter__(self) -> Iterator[Any]:
+        return self._batches(self._run.turn())
+
+    def _batches(self, turn: int) -> Iterator[Any]:
         carrier = self._carrier
         carrier.enter()
         consumer = self._run.consumer
-        loop = self._run.begin(carrier.record_end if carrier.by_events else None)
+        loop = self._run.begin(turn, carrier.record_end if carrier.by_events else None)
         staged: Deque[Staged] = deque()
         failure: Optional[MillraceError] = None
         finished = False
@@ -105,6 +108,17 @@ class View(Opened):
         """Steps of a loop over whole epochs."""
         return length(self._run)
 
+    @property
+    def dataset(self) -> Samples:
+        """``len(loader.dataset)``: samples of an epoch, of all ranks together."""
+        return Samples(self._run)
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch on this rank; of batches by tokens, at most."""
+        self._run.join()
+        return self._run.rows
+
     def state_dict(self) -> Dict[str, Any]:
         """The feed's state."""
         return self._run.state()
@@ -130,5 +144,19 @@ def length(run: Run) -> int:
     """Steps of a loop over whole epochs."""
     total = run.steps()
     if total is None:
-        raise TypeError("this feed never ends: it has no length")
+        raise TypeError(
+            "this feed never ends: it has no length. Loops over shuffled tokens go on through epochs: "
+            "open(epochs=1) ends after one, and so does .sequential(), open(steps=N) after N steps"
+        )
     return total
+
+
+class Samples(Opened):
+    """``loader.dataset``, for code that asks how many samples there are."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __len__(self) -> int:
+        """Samples of an epoch, of all ranks together."""
+        return self._run.stream.opened.length

@@ -19,7 +19,9 @@ CLI = ROOT / "dist" / "cli" / "main.js"
 sys.path.insert(0, str(HERE.parent))
 
 
-LAUNCHER = ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "MASTER_ADDR", "MASTER_PORT")
+LAUNCHER = (
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "MASTER_ADDR", "MASTER_PORT",
+)  # fmt: skip
 
 
 def private_folder() -> Iterator[Path]:

@@ -93,7 +93,8 @@ class Ring:
         left = self.length - position
         if left == 0 or (self.last == "drop" and left < self.rows * self.world):
             epoch, position = epoch + 1, 0
-        self.epoch, self.position, self.step = epoch, position, 0
+        self.epoch, self.position = epoch, position
+        self.step = position // (self.rows * self.world)
         self.limit, self.batch = limit, 0
         #: What is wrong with the bad rows of each batch.
         self.told: Dict[int, List[Dict[str, Any]]] = {}

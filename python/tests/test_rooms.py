@@ -24,7 +24,7 @@ ROOMS: Dict[str, Set[str]] = {
     "_client": {"errors", "_spans"},
     "_cuda": {"errors", "_client"},
     "_gpu": {"errors", "_cuda", "_spans"},
-    "_stream": {"errors", "batch", "_client", "_cuda", "_spans"},
+    "_stream": {"errors", "batch", "_client", "_cuda", "_open", "_spans"},
     "_view": {"errors", "batch", "_client", "_cuda", "_gpu", "_stream"},
     "views": {"errors", "_open", "_stream", "_view"},
     "diagnosing": {"errors", "_stream", "_view", "views"},

@@ -14,9 +14,27 @@ export function rankOf(
   given: { rank?: number; world?: number },
   env: NodeJS.ProcessEnv = process.env,
 ): RankOf {
-  if (given.rank !== undefined || given.world !== undefined) {
-    return checked({ rank: given.rank ?? 0, world: given.world ?? 1, from: 'given' })
-  }
+  const { rank, world } = given
+  if (rank !== undefined && world !== undefined) return checked({ rank, world, from: 'given' })
+  if (rank !== undefined)
+    throw new DefinitionError(
+      'world',
+      `rank ${rank} of how many? Give world as well: the number of all ranks`,
+    )
+  if (world !== undefined)
+    throw new DefinitionError('rank', `which one of world ${world}? Give rank as well, counted from 0`)
+  const found = launched(env)
+  const told = env.WORLD_SIZE ?? '1'
+  if (env.RANK === undefined && told !== '1' && told !== String(found.world))
+    throw new DefinitionError(
+      'rank',
+      `WORLD_SIZE=${told} says that there are several ranks, and nothing says which one this is: there is no RANK ` +
+        '(LOCAL_RANK counts on one host alone). Set RANK, or give rank and world',
+    )
+  return found
+}
+
+function launched(env: NodeJS.ProcessEnv): RankOf {
   for (const { name, rank, world } of LAUNCHERS) {
     if (env[rank] === undefined || env[world] === undefined) continue
     return checked({

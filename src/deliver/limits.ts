@@ -18,15 +18,22 @@ export function checkNotOver({ order }: NormalFeed, { epoch }: Place): void {
   )
 }
 
+/** Whether a loop goes on through epochs by itself: over tokens in random order, of which a run takes as many as it needs. */
+export function isEndless({ rowTokens, order }: NormalFeed): boolean {
+  return rowTokens !== undefined && order.kind !== 'none' && order.kind !== 'megatron'
+}
+
 /**
- * What the options say for this feed. Loops over tokens go on through epochs: what ends them is steps, or tokens; or the end of
- * Megatron's order, which has one epoch.
+ * What the options say for this feed. Loops over shuffled tokens go on through epochs: what ends them is steps, or tokens; or
+ * the end of Megatron's order, which has one epoch.
  */
 export function loopLimits(
-  { rowTokens, order, batch: { bins } }: NormalFeed,
+  feed: NormalFeed,
   { epochs, steps, tokens }: LoopLimits & { tokens?: number },
   { world, batch }: StepShare,
 ): LoopLimits {
+  const { rowTokens, order } = feed
+  const { bins } = feed.batch
   // A batch by tokens is full, or nearly so.
   const batchTokens = bins?.tokens ?? (rowTokens === undefined ? undefined : rowTokens * batch)
   if (tokens !== undefined && batchTokens === undefined)
@@ -41,8 +48,7 @@ export function loopLimits(
       )
     return { epochs: epochs ?? 1, steps: fewest }
   }
-  const usual = rowTokens === undefined ? undefined : null
-  return { epochs: epochs === undefined ? usual : epochs, steps: fewest }
+  return { epochs: epochs === undefined && isEndless(feed) ? null : epochs, steps: fewest }
 }
 
 /** Steps of one loop that begins at a place. */

@@ -36,7 +36,7 @@ export interface StepLimits {
 /** One step of one rank. */
 export interface RankStep {
   epoch: number
-  /** Counted from the place in the epoch at which the plan enters it. */
+  /** Counted from the epoch's beginning in steps of this size, also where a run was taken up in the middle. */
   stepInEpoch: number
   /** First position of the step, all ranks together. */
   position: number

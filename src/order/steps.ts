@@ -65,21 +65,21 @@ export function stepPlan({ start, epochs, steps, ...share }: StepShare & StepLim
     if (!Number.isInteger(step) || step < 0 || step >= total)
       throw new RangeError(`step ${step} is not one of the ${total} steps of this plan`)
     let epoch = epoch0
-    let stepInEpoch = step
+    let since = step
     let origin = position0
     let stepsHere = stepsInFirstEpoch
     if (step >= stepsInFirstEpoch) {
       const later = step - stepsInFirstEpoch
       const epochsLater = Math.floor(later / stepsInEpoch)
       epoch = epoch0 + 1 + epochsLater
-      stepInEpoch = later - epochsLater * stepsInEpoch
+      since = later - epochsLater * stepsInEpoch
       origin = 0
       stepsHere = stepsInEpoch
     }
-    const position = origin + stepInEpoch * size
+    const position = origin + since * size
     const nextState =
-      stepInEpoch === stepsHere - 1 ? { epoch: epoch + 1, position: 0 } : { epoch, position: position + size }
-    return new Step(share, epoch, stepInEpoch, position, nextState)
+      since === stepsHere - 1 ? { epoch: epoch + 1, position: 0 } : { epoch, position: position + size }
+    return new Step(share, epoch, Math.floor(position / size), position, nextState)
   }
 
   const end = total === Infinity ? undefined : total === 0 ? begin : at(total - 1).nextState

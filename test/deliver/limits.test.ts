@@ -9,11 +9,11 @@ const root = temporaryFolder()
 writeNanogpt(root, 'n.bin', documentsOf([101]))
 // 12 rows of 8 tokens: 3 steps of 4 rows an epoch.
 const tokens = { source: { tokens: { path: 'n.bin', dtype: 'u16', length: 8, phase: 0 } }, batch: 4 }
-const feed = tokens as unknown as FeedJson
+const feed = { ...tokens, order: { shuffle: 'global', seed: 1 } } as unknown as FeedJson
 const quiet = { root, workers: 0, notice: () => {} }
 
-async function steps(options: object, most = 20): Promise<number[]> {
-  const loader = open(feed, { ...quiet, ...options })
+async function steps(options: object, most = 20, of = feed): Promise<number[]> {
+  const loader = open(of, { ...quiet, ...options })
   const epochs: number[] = []
   try {
     for await (const batch of loader) if (epochs.push(batch.epoch) === most) break
@@ -30,6 +30,13 @@ describe('a loop over tokens', () => {
     await loader.ready
     expect(loader.loopSteps).toBe(Infinity)
     await loader.close()
+  })
+
+  it('ends after one epoch where the order is that of the source, as for validation', async () => {
+    const sequential = tokens as unknown as FeedJson
+    expect(await steps({}, 8, sequential)).toEqual([0, 0, 0])
+    expect(await steps({ epochs: null }, 8, sequential)).toHaveLength(8)
+    expect(await steps({ steps: 5 }, 8, sequential)).toEqual([0, 0, 0, 1, 1])
   })
 
   it('ends after epochs, steps or tokens, whichever comes first', async () => {

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { rankOf } from '../../src/deliver/launcher.js'
 import { open } from '../../src/deliver/node/open.js'
 import { fillOptions, type OpenOptions } from '../../src/deliver/options.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -25,8 +26,29 @@ describe('an option', () => {
     expect(() => open(feed as never, options as OpenOptions)).toThrow(message)
   })
 
+  it('of rank and world, each needs the other', () => {
+    expect(() => fillOptions({ rank: 1 })).toThrow('world: rank 1 of how many? Give world as well')
+    expect(() => fillOptions({ world: 4 })).toThrow('rank: which one of world 4? Give rank as well')
+  })
+
   it('may be left undefined', () => {
     expect(fillOptions({ workers: undefined, timeout: undefined, steps: undefined }).timeout).toBe(60)
+  })
+})
+
+describe('a launcher', () => {
+  it.each([
+    [{ RANK: '1', WORLD_SIZE: '4' }, 1, 4],
+    [{ SLURM_PROCID: '3', SLURM_STEP_ID: '0', SLURM_STEP_NUM_TASKS: '8', SLURM_NTASKS: '16' }, 3, 8],
+    [{ SLURM_PROCID: '0', SLURM_NTASKS: '4', SLURM_JOB_ID: '7' }, 0, 1], // a script of sbatch, without srun
+    [{ WORLD_SIZE: '2', OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '2' }, 1, 2],
+  ])('that tells %j', (env, rank, world) => {
+    expect(rankOf({}, env)).toMatchObject({ rank, world })
+  })
+
+  it('that tells how many ranks there are has to tell which this is', () => {
+    expect(() => rankOf({}, { WORLD_SIZE: '2', LOCAL_RANK: '1' })).toThrow('WORLD_SIZE=2 says that there are')
+    expect(rankOf({ rank: 1, world: 2 }, { WORLD_SIZE: '4' })).toMatchObject({ rank: 1, world: 2 })
   })
 })
 

@@ -180,6 +180,17 @@ describe('limits', () => {
     expect(stepPlan({ ...rest, epochs: 0 })).toMatchObject({ total: 0, end: next })
   })
 
+  test('steps are counted from the beginning of the epoch, wherever the plan begins', () => {
+    for (const last of ['drop', 'keep', 'pad'] as const)
+      for (let position = 0; position < 18; position++) {
+        const plan = stepPlan({ ...share(23, 2, 3, last), start: { epoch: 4, position } })
+        for (let step = 0; step < plan.stepsInFirstEpoch + 2; step++) {
+          const { stepInEpoch, position } = plan.at(step)
+          expect(stepInEpoch).toBe(Math.floor(position / 6))
+        }
+      }
+  })
+
   test('a place with a step left is where it is, all others are the next epoch', () => {
     for (const last of ['drop', 'keep', 'pad'] as const)
       for (let position = 0; position <= 23; position++) {

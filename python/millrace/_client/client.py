@@ -71,6 +71,8 @@ class Opened:
     row_tokens: Optional[int]
     #: The order has one epoch, as Megatron's has.
     once: bool
+    #: A loop goes on through epochs unless options end it.
+    endless: bool
     #: What happens to the last samples of an epoch: drop, keep or pad.
     last: str
     depth: int
@@ -111,6 +113,7 @@ class Opened:
             bins=told.get("bins"),
             row_tokens=told.get("rowTokens"),
             once=told.get("once", False),
+            endless=told.get("endless", False),
             last=told["last"],
             depth=told["depth"],
             place=Place(told["place"]["epoch"], told["place"]["position"]),

@@ -26,11 +26,13 @@ START = 30
 #: Longest path of a Unix socket, its closing zero included.
 PATH_LIMIT = 108
 
-#: What names a job of several ranks, by launcher.
+#: What names a job of several ranks, by launcher: all variables of a line together.
 JOB_VARIABLES = (
-    "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID",
-    "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "JAX_COORDINATOR_ADDRESS",
+    ("TORCHELASTIC_RUN_ID",), ("MASTER_ADDR", "MASTER_PORT"), ("SLURM_JOB_ID", "SLURM_STEP_ID"),
+    ("OMPI_MCA_ess_base_jobid",), ("PMIX_NAMESPACE",), ("JAX_COORDINATOR_ADDRESS",),
 )  # fmt: skip
+#: Names a job among those whose processes one process has started: Ray's ids count from 1 in each cluster.
+RAY_JOB = "RAY_JOB_ID"
 
 
 class Meeting:
@@ -49,10 +51,11 @@ class Meeting:
     @staticmethod
     def of_job(world: int, env: Mapping[str, str] = os.environ) -> "Meeting":
         """The place of this job: of this process alone, or of all ranks of one launcher on this host."""
-        parts = [f"{name}={env[name]}" for name in JOB_VARIABLES if name in env] if world > 1 else []
+        named = [names for names in JOB_VARIABLES if all(name in env for name in names)] if world > 1 else []
+        parts = [f"{name}={env[name]}" for names in named for name in names]
         starter = os.getpid() if world == 1 else os.getppid()
         if not parts:
-            parts = [f"process {starter} {start_time(starter)}"]
+            parts = [f"process {starter} {start_time(starter)}", env.get(RAY_JOB, "")]
         # Another installation is another engine.
         name = hashlib.sha256("\0".join([*parts, *engine_command()]).encode()).hexdigest()[:16]
         return Meeting(str(private_folder() / f"{name}.sock"), starter)

@@ -20,6 +20,6 @@ class Launcher(NamedTuple):
 LAUNCHERS: Tuple[Launcher, ...] = (
     Launcher("torchrun", "RANK", "WORLD_SIZE"),
     Launcher("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    Launcher("Slurm", "SLURM_PROCID", "SLURM_NTASKS"),
+    Launcher("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     Launcher("Kubernetes", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from .._generated.launchers import LAUNCHERS
 from ..errors import DefinitionError
@@ -18,15 +18,52 @@ class Rank(NamedTuple):
     source: str
 
 
+class Seat:
+    """The rank of an open feed. Where none was given, that of a process group that comes later is taken."""
+
+    def __init__(self, now: Rank, given: bool, ask: Callable[[Rank], Tuple[Any, Mapping[str, Any]]]) -> None:
+        self.now = now
+        #: Whether it stays, whatever comes: it was given, or taken from a group.
+        self._settled = given
+        #: Where the engine of a rank is met, and what is asked of it.
+        self.ask = ask
+
+    def another(self) -> Optional[Rank]:
+        """Another rank, where one is known by now. Raises where nothing says which of several this is."""
+        found = self.now if self._settled else known_rank()
+        return None if found[:2] == self.now[:2] else found
+
+    def take(self, found: Rank) -> None:
+        """From now on this is the rank."""
+        self.now, self._settled = found, True
+
+
 def find_rank(
     rank: Optional[int], world: Optional[int], mesh: Any = None, env: Mapping[str, str] = os.environ
 ) -> Rank:
     """The rank given; of the mesh; of torch.distributed or JAX, if initialised; the launcher's; or 0 of 1."""
-    if rank is not None or world is not None:
-        return _checked(Rank(rank or 0, 1 if world is None else world, "given"))
+    if rank is not None and world is not None:
+        return _checked(Rank(rank, world, "given"))
+    if rank is not None:
+        raise DefinitionError(f"world: rank={rank} of how many? Give world as well: the number of all ranks")
+    if world is not None:
+        raise DefinitionError(f"rank: which one of world={world}? Give rank as well, counted from 0")
     if mesh is not None:
         return _checked(of_mesh(mesh))
-    return _checked(_of_torch() or _of_jax() or _of_launcher(env) or Rank(0, 1, "alone"))
+    return _of_group() or _checked(_of_launcher(env) or Rank(0, 1, "alone"))
+
+
+def known_rank(env: Mapping[str, str] = os.environ) -> Rank:
+    """The rank of a process group, or the launcher's, or 0 of 1: at the first use, when a group has to be
+    there where there will be one."""
+    found, world = find_rank(None, None, None, env), env.get("WORLD_SIZE", "1")
+    if "RANK" not in env and world not in ("1", str(found.world)) and _of_group() is None:
+        raise DefinitionError(
+            f"rank: WORLD_SIZE={world} says that there are several ranks, and nothing says which "
+            "one this is: there is no RANK, and no process group yet (LOCAL_RANK counts on one host alone). "
+            "Use the feed after torch.distributed.init_process_group(), or give rank and world"
+        )
+    return found
 
 
 def find_sequence(given: Any) -> Optional[Dict[str, Any]]:
@@ -62,6 +99,10 @@ def of_mesh(mesh: Any) -> Rank:
     if jax.process_index() not in processes:
         raise DefinitionError("mesh: this process has no device in it")
     return Rank(processes.index(jax.process_index()), len(processes), "JAX sharding")
+
+
+def _of_group() -> Optional[Rank]:
+    return _of_torch() or _of_jax()
 
 
 def _of_torch() -> Optional[Rank]:

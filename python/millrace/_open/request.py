@@ -21,8 +21,6 @@ TUNED = ("auto", "all", "off")
 
 
 def options_of(
-    rank: int,
-    world: int,
     workers: Union[int, str],
     depth: Optional[int],
     max_depth: Optional[int],
@@ -40,8 +38,6 @@ def options_of(
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
-        "rank": rank,
-        "world": world,
         "workers": workers,
         "depth": depth,
         # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.

@@ -6,6 +6,7 @@ from typing import Any, Mapping, Optional
 
 from .._client.say import say
 from .._generated.protocol import FINE
+from .._open.ranks import Seat
 from ..errors import MillraceError
 from .account import Account
 from .stats import Stats, percent
@@ -30,20 +31,21 @@ HINT = "loader.diagnose() looks closer at why"
 class EpochLine:
     """Rank 0 says all of it; other ranks only what was bad in their part."""
 
-    def __init__(self, stream: Stream, stats: Stats, account: Account, rank: int) -> None:
+    def __init__(self, stream: Stream, stats: Stats, account: Account, seat: Seat) -> None:
         self._stream = stream
         self._stats = stats
         self._account = account
-        self._rank = rank
+        self._seat = seat
         #: Whether the hint was given: once in a run is enough.
         self._hinted = False
 
     def say(self, epoch: int, bad: Optional[str]) -> None:
         """The epoch is over. ``bad``: which samples were dropped or masked in it."""
         name = self._stream.name
-        if self._rank != 0:
+        rank = self._seat.now.rank
+        if rank != 0:
             if bad is not None:
-                say(f"{name}, rank {self._rank}, epoch {epoch}: {bad}")
+                say(f"{name}, rank {rank}, epoch {epoch}: {bad}")
             return
         speed, waited = self._stats.epoch_line(epoch)
         why, certain = None, True

@@ -11,6 +11,9 @@ from .reading import Taken
 from .stats import Stats
 from .stream import Stream
 
+#: Of an iterator that another one has taken the place of.
+OVER = "another loop over this feed has begun: this one is over"
+
 
 class Once:
     """The default of ``epochs``: None means that a loop never ends."""
@@ -29,8 +32,8 @@ class Limits:
     def of(
         epochs: Union[int, None, Once], steps: Optional[int], tokens: Optional[int], opened: Opened, rows: int
     ) -> "Limits":
-        """What the options say for this feed. Loops over tokens go on through epochs; Megatron's order has
-        one."""
+        """What the options say for this feed. Loops over shuffled tokens go on through epochs; Megatron's
+        order has one."""
         row_tokens = opened.row_tokens
         if tokens is not None:
             a_batch = None if row_tokens is None else row_tokens * rows
@@ -46,7 +49,7 @@ class Limits:
             if isinstance(epochs, int) and epochs > 1:
                 raise DefinitionError("epochs: Megatron's order goes once through the samples of its run")
             return Limits(epochs if isinstance(epochs, int) else 1, steps, False)
-        endless = epochs is None or (isinstance(epochs, Once) and row_tokens is not None)
+        endless = epochs is None or (isinstance(epochs, Once) and opened.endless)
         return Limits(None if isinstance(epochs, Once) else epochs, steps, endless)
 
     def __init__(self, epochs: Optional[int], steps: Optional[int], endless: bool) -> None:
@@ -79,6 +82,10 @@ class Standing:
         self.place = place
         #: Where the next loop begins, when that is not where the stream stands.
         self.move_to: Optional[Place] = None
+        #: Where a loop was left that counts as an epoch, until the next one begins.
+        self.left: Optional[Place] = None
+        #: Whether batches were handed out that count: not those of the first look.
+        self.counts = False
 
 
 class Loop:
@@ -106,6 +113,10 @@ class Loop:
         self.limited = limited
         #: Rows of the latest batch in the user's hands.
         self.samples = 0
+        #: Where it began, whether it is the run's first, and how many batches it has handed out.
+        self._began = stream.ahead
+        self._first = stats.batches == 0
+        self._handed = 0
         #: Whether it has ended, was left, or another one has begun.
         self.over = False
         #: Epoch of the latest batch in the user's hands.
@@ -164,6 +175,7 @@ class Loop:
         self._epoch = taken.epoch
         self._standing.place = taken.after
         self.samples = taken.rows
+        self._handed += 1
         self._stats.handed(self.samples)
         if taken.after.epoch > taken.epoch:
             self._ended_epoch = taken.epoch
@@ -171,18 +183,25 @@ class Loop:
     def between(self) -> None:
         """The user asks for more: an epoch that ended with the last batch is summed up."""
         if self.over:  # batches that were taken ahead are of no use any more, either
-            raise MillraceError("another loop over this feed has begun: this one is over")
+            raise MillraceError(OVER)
         epoch, self._ended_epoch = self._ended_epoch, None
         if epoch is not None and self._epoch_line is not None:
             self._epoch_line.say(epoch, self._bad_line)
 
     def leave(self, finished: bool) -> None:
-        """The loop is over: by its end, by ``break``, or by an exception."""
+        """The loop is over: by its end, by ``break``, or by an exception.
+
+        One that is left counts as an epoch, but for the run's first after one batch: everybody takes a look.
+        """
         if self.over:
             return
-        # After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
-        following = Place(self._epoch + 1, 0)
+        standing = self._standing
+        look = self._first and self._handed == 1 and not (finished or self._failed)
+        following = self._began if look else Place(self._epoch + 1, 0)
         moves = not finished and (self._failed or self._stream.ahead != following)
-        if moves and self._standing.move_to is None:
-            self._standing.move_to = following
+        # A state that was loaded meanwhile goes before that.
+        if moves and standing.move_to is None:
+            standing.move_to = following
+            standing.left = None if look or standing.place == following else standing.place
+        standing.counts = standing.counts or not look
         self.over = True  # last: a Ctrl-C may come in between

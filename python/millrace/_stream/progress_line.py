@@ -51,7 +51,7 @@ class ProgressLine:
     def _draw(self) -> None:
         while not self._ended.wait(REDRAW if self._terminal else WRITE):
             run = self._run()
-            if run is None or run.stream.closed:
+            if run is None or run.stream.closed or run.seat.now.rank != 0:
                 return
             line = self.text(run)
             del run

@@ -18,14 +18,16 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from .._client.client import Place, needed_changes
+from .._client.client import Opened, Place, needed_changes
 from .._client.layout import Field
+from .._client.say import say
 from .._generated.span_words import SpanLevel
-from ..errors import StateError
+from .._open.ranks import Seat
+from ..errors import MillraceError, StateError
 from .account import Account
 from .consumer import Consumer
 from .epoch_line import EpochLine
-from .loop import Limits, Loop, Standing
+from .loop import OVER, Limits, Loop, Standing
 from .stats import Stats
 from .stream import Stream
 
@@ -47,8 +49,8 @@ class Run:
         self,
         stream: Stream,
         stats: Stats,
-        limits: Limits,
-        rank: int = 0,
+        limits: Callable[[Opened, int], Limits],
+        seat: Seat,
         *,
         timeout: float = 60,
         shared: bool = False,
@@ -58,6 +60,8 @@ class Run:
     ) -> None:
         self.stream = stream
         self.stats = stats
+        #: Which rank this is.
+        self.seat = seat
         #: Seconds that a batch may take on a device.
         self.timeout = timeout
         #: Whether several processes take part in this rank and see its batches.
@@ -66,7 +70,8 @@ class Run:
         self.batch_map = batch_map
         #: The share of images that the CPU decodes, where the tuner has found out, or a state says so.
         self.cpu_share: Optional[float] = None
-        self._limits = limits
+        self._limits_of = limits
+        self._limits = limits(stream.opened, self.rows)
         self._level = level
         self._standing = Standing(stream.ahead)
         #: Writes what the loop waits for.
@@ -74,14 +79,18 @@ class Run:
         #: Where the time of steps went.
         self.account = Account(stream, stats, self.consumer)
         #: None: nothing is said of epochs.
-        self._epoch_line = None if quiet else EpochLine(stream, stats, self.account, rank)
+        self._epoch_line = None if quiet else EpochLine(stream, stats, self.account, seat)
         self._loop: Optional[Loop] = None
+        #: The number of the latest iterator: the others are over.
+        self._turn = 0
+        #: Whether it was said that a loop that is left counts.
+        self._said = False
         #: Batches that were handed out before it.
         self._begun = 0
         #: The epoch of the state that was loaded, if no step of it was left.
         self._over: Optional[int] = None
-        #: Whether the next loop is over that epoch: it has no steps.
-        self._empty = False
+        #: The epoch that the next loop is over, by the user's word.
+        self._named: Optional[int] = None
         #: What ends with the run: device stages of views.
         self._closers: List["weakref.WeakMethod[Callable[[], None]]"] = []
 
@@ -129,6 +138,8 @@ class Run:
 
     def steps(self, place: Optional[Place] = None) -> Optional[int]:
         """Steps of a loop that begins at a place, or with an epoch; None when it never ends."""
+        if place is None:
+            self.join()
         opened = self.stream.opened
         if opened.bins is not None and self._limits.epochs is not None:
             return self._limits.least(self._bins(place or Place(self.epoch, 0), self._limits.epochs)["total"])
@@ -145,25 +156,60 @@ class Run:
             return Place(**self._bins(place, 0)["place"])
         return self.stream.opened.settled(place, self.rows)
 
+    # ------------------------------------------------------------ the rank
+
+    def join(self) -> None:
+        """Takes the rank that the process group has by now, where none was given and nothing counts yet."""
+        if self.looping or self.stream.closed:
+            return
+        found, before = self.seat.another(), self.seat.now
+        if found is None:
+            return
+        stream, standing, asked = self.stream, self._standing, self.following
+        if standing.counts:
+            raise MillraceError(
+                f"{self.name} has given batches as rank {before.rank} of {before.world} ({before.source}), "
+                f"and this process is rank {found.rank} of {found.world} by now ({found.source}): open the "
+                "feed after the process group is made, or give rank and world"
+            )
+        # The ring of that rank begins where this run would have.
+        stream.rejoin(*self.seat.ask(found), asked)
+        self.seat.take(found)
+        standing.place, standing.move_to = stream.ahead, None
+        if stream.ahead.epoch != asked.epoch:
+            self._over = asked.epoch
+        self._limits = self._limits_of(stream.opened, self.rows)
+        log.info("%s: rank %d of %d (%s)", self.name, *found)
+
     # ------------------------------------------------------------ loops
 
     def set_epoch(self, epoch: int) -> None:
         """The next loop is over this epoch, or over what is left of it after the state that was loaded."""
-        self._empty = epoch == self._over
-        if self.following.epoch != epoch and not self._empty:
+        self._named, self._standing.left = epoch, None
+        if epoch not in (self.following.epoch, self._over):
             self._standing.move_to = Place(epoch, 0)
 
-    def begin(self, record_end: Optional[Callable[[], None]] = None) -> Loop:
-        """Begins a loop; one that was left without ending is over.
+    def turn(self) -> int:
+        """An iterator is made: the one before it is over."""
+        if self._loop is not None:
+            self._loop.leave(finished=False)
+        self.join()
+        self._turn += 1
+        return self._turn
+
+    def begin(self, turn: int, record_end: Optional[Callable[[], None]] = None) -> Loop:
+        """Begins the loop of an iterator.
 
         ``record_end``: where events on a stream tell of the steps (consumer.py).
         """
+        if turn != self._turn:
+            raise MillraceError(OVER)
         # Moving the ring is waited for, too: it counts to the first batch.
         asked = time.monotonic()
         stream, standing = self.stream, self._standing
-        if self._loop is not None:
-            self._loop.leave(finished=False)
-        empty, self._empty, self._over = self._empty, False, None
+        empty = self._named is not None and self._named == self._over
+        self._named = self._over = None
+        self._tell_left()
         if self.stream.opened.once and self.following.epoch > 0:
             raise StateError(
                 "Megatron's order ends here: it goes once through the samples of its run. A longer run has "
@@ -184,6 +230,18 @@ class Run:
         self._begun = self.stats.batches
         self._loop = loop
         return loop
+
+    def _tell_left(self) -> None:
+        """Says, once, that the loop before counts as an epoch though it was left."""
+        left, self._standing.left = self._standing.left, None
+        if left is None or self._said or self._epoch_line is None or self.seat.now.rank != 0:
+            return
+        self._said = True
+        say(
+            f"{self.name}: a loop was left at position {left.position} of epoch {left.epoch}, and counts as "
+            f"an epoch: this one begins with epoch {self.following.epoch}. set_epoch({left.epoch}) goes "
+            "through that epoch again, load_state_dict(state) goes on where a state was taken"
+        )
 
     # ------------------------------------------------------------ state
 
@@ -225,6 +283,7 @@ class Run:
         if state.get("changes") or stream.changes:
             stream.changes = list(state.get("changes", []))
         self._standing.move_to = self._standing.place = self._settled(place)
+        self._standing.left = self._named = None
         self._note_over(place.epoch)
 
     def set_weights(self, weights: Union[Sequence[float], Mapping[str, float]]) -> None:
@@ -252,7 +311,8 @@ class Run:
         return Run(
             stream,
             stats,
-            self._limits,
+            self._limits_of,
+            Seat(self.seat.now, True, self.seat.ask),
             timeout=self.timeout,
             batch_map=self.batch_map,
             level=self._level,

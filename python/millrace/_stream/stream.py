@@ -110,6 +110,19 @@ class Stream:
             self.close()
             raise MillraceError("this feed is closed: open it again")
 
+    def rejoin(self, meeting: Meeting, request: Mapping[str, Any], place: Place) -> None:
+        """Opens the ring of another rank in the place of this one, of which nothing was delivered."""
+        before = self._meeting, self._request
+        # What was tuned meanwhile stays so.
+        ours = {name: request["options"][name] for name in ("rank", "world")}
+        options = {**self._request["options"], **ours}
+        self._meeting, self._request = meeting, {**request, "options": options}
+        try:
+            self._connect_at(place, self.opened)
+        except BaseException:
+            self._meeting, self._request = before
+            raise
+
     def _tell(self, opened: Opened) -> None:
         """Says what the engine had to say about the data, such as files that were left out: once, on one
         rank."""

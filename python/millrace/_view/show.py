@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -20,16 +20,10 @@ GAP = 2
 
 
 def show(run: Run, epochs: Iterable[Batch], definition: Any, count: int, path: Optional[str]) -> Any:
-    """Draws the next batch, and goes back to where the run stood."""
-    state = run.state()
-    batches: Iterator[Batch] = iter(epochs)
-    try:
-        batch = next(batches)
-    except StopIteration:
-        raise MillraceError(f"{run.name} has no batch to show") from None
-    finally:
-        batches.close()  # type: ignore[attr-defined]
-        run.load(state)
+    """Draws the first batch of a run of its own."""
+    batch = next(iter(epochs), None)
+    if batch is None:
+        raise MillraceError(f"{run.name} has no batch to show")
     name, layout, operators = _picture_field(run, definition)
     pictures = [to_pixels(row, layout, operators) for row in batch[name][:count]]
     captions = [_caption(batch, name, i) for i in range(len(pictures))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from patience import PATIENCE
 
 import millrace
 from millrace._client.meeting import Meeting, connect, private_folder
-from millrace._open.ranks import Rank, find_rank
+from millrace._open.ranks import Rank, find_rank, known_rank
 from millrace.feed import run_of
 
 
@@ -39,7 +40,9 @@ class Mesh:
     [
         ({}, (0, 1)),
         ({"RANK": "1", "WORLD_SIZE": "4"}, (1, 4)),
-        ({"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, (3, 8)),
+        ({"SLURM_PROCID": "3", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "8"}, (3, 8)),
+        # A script of sbatch -n 4, without srun.
+        ({"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "4"}, (0, 1)),
         ({"OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "6"}, (5, 6)),
         ({"RANK": "1"}, (0, 1)),
     ],
@@ -56,6 +59,25 @@ def test_given_goes_before_mesh_and_mesh_before_launcher():
         find_rank(None, None, None, {"RANK": "first", "WORLD_SIZE": "8"})
     with pytest.raises(millrace.DefinitionError, match="rank: 9"):
         find_rank(9, 8)
+    with pytest.raises(millrace.DefinitionError, match="world: rank=1 of how many"):
+        find_rank(1, None)
+    with pytest.raises(millrace.DefinitionError, match="rank: which one of world=4"):
+        find_rank(None, 4)
+
+
+def test_several_ranks_of_which_nothing_says_which_this_is(fake, monkeypatch):
+    assert known_rank({"WORLD_SIZE": "2", "RANK": "1"})[:2] == (1, 2)
+    mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+    assert known_rank({"WORLD_SIZE": "2", **mpi})[:2] == (1, 2)
+    assert known_rank({"WORLD_SIZE": "1", "LOCAL_RANK": "0"})[:2] == (0, 1)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with millrace.Feed(fake(20)) as feed:  # a group may come until it is used
+        for use in (lambda: next(iter(feed)), lambda: len(feed)):
+            with pytest.raises(millrace.DefinitionError, match=r"WORLD_SIZE=2 .*init_process_group\(\)"):
+                use()
+    with millrace.Feed(fake(20), rank=1, world=4) as feed:
+        assert next(iter(feed))["number"][0] == 4
 
 
 def test_jobs_and_processes_have_places_of_their_own(runtime_folder):
@@ -70,6 +92,19 @@ def test_jobs_and_processes_have_places_of_their_own(runtime_folder):
     assert len(set(paths)) == 4
     assert Meeting.of_job(2, one).path == paths[0]
     assert all(Path(path).parent == runtime_folder / f"millrace-{os.getuid()}" for path in paths)
+
+
+def test_jobs_of_one_starter_have_places_of_their_own():
+    def place(**env):
+        return Meeting.of_job(2, env).path
+
+    assert place(RAY_JOB_ID="01000000") == place(RAY_JOB_ID="01000000")
+    # Ray's, within one allocation or without; and programs in one allocation that srun has not started.
+    places = [
+        place(RAY_JOB_ID=id, **more) for id in ("01000000", "02000000") for more in ({}, {"MASTER_PORT": "1"})
+    ]
+    assert len(set(places)) == 2
+    assert place(SLURM_JOB_ID="7") == place() != place(SLURM_JOB_ID="7", SLURM_STEP_ID="0")
 
 
 def test_the_folder_must_be_ours_alone(runtime_folder):
@@ -169,6 +204,67 @@ def test_an_epoch_begun_by_two_ranks_is_finished_by_three(engine, runtime_folder
     assert len(ids[0]) == first[0]["state"]["position"] == 40
     assert sorted(ids[0] + ids[1], key=int) == [str(i) for i in range(101)]
     assert (second[0]["state"]["epoch"], second[0]["state"]["position"]) == (1, 0)
+
+
+GLOBAL = {**FEED, "batch": {"global": 8, "last": "keep"}}
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("look", [0, 1])
+def test_a_feed_that_is_opened_before_the_process_group_takes_its_rank(
+    engine, runtime_folder, tmp_path, method, look
+):
+    pytest.importorskip("torch")
+    line = [sys.executable, str(HERE / "late_ranks.py"), method, str(look), json.dumps(GLOBAL), str(tmp_path)]
+    subprocess.run(line, timeout=PATIENCE, check=True)
+    ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
+    assert [rank["before"] for rank in ranks] == [[0, 1, "alone", 8]] * 2
+    assert [rank["after"] for rank in ranks] == [[r, 2, "torch.distributed", 4] for r in range(2)]
+    assert [rank["steps"] for rank in ranks] == [13, 13]
+    assert len({rank["engine"] for rank in ranks}) == 1
+    ids = sorted((id for rank in ranks for id in rank["ids"]), key=int)
+    assert ids == [str(i) for i in range(101)]
+    # What was delivered to a rank alone can't be taken back.
+    assert all("rank 0 of 1 (alone)" in rank["late"] for rank in ranks)
+
+
+LIGHTNING = """
+import json, os, sys
+sys.path[:0] = [{package!r}]
+import millrace, torch, lightning
+feed = millrace.Feed({feed!r}, workers=1)
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.ids = torch.nn.Linear(1, 1), []
+    def training_step(self, batch, _):
+        self.ids += batch.ids
+        return self.linear(torch.zeros(1)).sum()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+model = Model()
+lightning.Trainer(
+    devices=2, strategy="ddp", accelerator="cpu", max_epochs=1, logger=False, enable_checkpointing=False,
+    enable_progress_bar=False, enable_model_summary=False,
+).fit(model, feed.torch())
+told = dict(ids=model.ids, rank=feed.rank, world=feed.world)
+open(os.path.join({folder!r}, str(os.environ.get("LOCAL_RANK", 0))), "w").write(json.dumps(told))
+"""
+
+
+def test_lightning_starts_its_ranks_after_the_feed_was_opened(engine, runtime_folder, tmp_path):
+    if importlib.util.find_spec("lightning") is None:
+        pytest.skip("lightning is not installed")
+    script = tmp_path / "train.py"
+    # As many samples as two ranks make whole steps of: DDP wants the same number on both.
+    feed = {**FEED, "source": {"synthetic": {"count": 96, "tensors": {"shape": [4]}}}}
+    (tmp_path / "told").mkdir()
+    folder = str(tmp_path / "told")
+    script.write_text(LIGHTNING.format(package=str(HERE.parent), feed=feed, folder=folder))
+    subprocess.run([sys.executable, str(script)], timeout=PATIENCE, check=True, cwd=tmp_path)
+    ranks = [json.loads((tmp_path / "told" / str(rank)).read_text()) for rank in range(2)]
+    assert [(rank["rank"], rank["world"]) for rank in ranks] == [(0, 2), (1, 2)]
+    assert sorted((id for rank in ranks for id in rank["ids"]), key=int) == [str(i) for i in range(96)]
 
 
 def test_members_of_a_rank_see_the_same_batches(engine, runtime_folder):

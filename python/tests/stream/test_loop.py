@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import sys
 from contextlib import contextmanager, suppress
 
@@ -43,6 +44,42 @@ def test_after_a_break_comes_the_next_epoch(fake):
         # A break at the very last batch is an end like any other.
         assert len(numbers(feed, stop=5)) == 5
         assert numbers(feed)[0][0] == 3000
+
+
+def test_a_first_look_at_one_batch_is_not_counted(fake, capfd, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("millrace"), "propagate", False)
+    with millrace.Feed(fake(20)) as feed:
+        iter(feed)  # nothing was taken: this is no look yet
+        assert numbers(feed, stop=1) == [[0, 1, 2, 3]]
+        assert (feed.epoch, len(feed)) == (0, 5)
+        assert [batch[0] for batch in numbers(feed)] == [0, 4, 8, 12, 16]
+        assert capfd.readouterr().err.count("counts as an epoch") == 0
+        # Every other loop that is left counts, with one word for all of them: after one batch as well.
+        assert numbers(feed, stop=1)[0][0] == 1000
+        assert numbers(feed, stop=2)[0][0] == 2000
+        assert numbers(feed)[0][0] == 3000
+        said = capfd.readouterr().err
+        assert said.count("counts as an epoch") == 1
+        assert "a loop was left at position 4 of epoch 1" in said and "this one begins with epoch 2" in said
+
+
+def test_a_first_look_from_a_state_and_two_looks(fake):
+    with millrace.Feed(fake(20)) as feed:
+        numbers(feed, stop=2)
+        state = feed.state_dict()
+    with millrace.Feed(fake(20), state=state) as feed:
+        assert numbers(feed, stop=1) == [[8, 9, 10, 11]]
+        assert [batch[0] for batch in numbers(feed)] == [8, 12, 16]
+    with millrace.Feed(fake(20)) as feed:
+        assert [numbers(feed, stop=1)[0][0] for _ in range(3)] == [0, 0, 1000]
+    with millrace.Feed(fake(4)) as feed:  # the whole epoch is one batch: it was gone through, or it was left
+        assert [numbers(feed)[0][0], numbers(feed)[0][0]] == [0, 1000]
+    with millrace.Feed(fake(20)) as feed:
+        numbers(feed, stop=2)
+        feed.set_epoch(0)  # the user's word goes before what is counted
+        assert numbers(feed, stop=1)[0][0] == 0
+        feed.load_state_dict(state)
+        assert numbers(feed)[0][0] == 8
 
 
 def test_the_state_counts_what_was_handed_out(fake):
@@ -211,6 +248,46 @@ def test_a_failure_comes_in_its_turn(fake):
         assert seen == [0, 4, 8]
 
 
+def test_steps_go_on_where_a_run_goes_on(fake):
+    with millrace.Feed(fake(20)) as feed:
+        for batch in feed:
+            if batch.step == 1:
+                break
+        state = feed.state_dict()
+        feed.load_state_dict(state)
+        assert [batch.step for batch in feed] == [2, 3, 4]
+    with millrace.Feed(fake(20, rows=3), state=state) as feed:  # by steps of the present size
+        assert [batch.step for batch in feed] == [2, 3, 4, 5]
+
+
+def test_what_code_for_data_loaders_asks(fake):
+    with millrace.Feed(fake(20)) as feed:
+        for loader in (feed, feed.numpy()):
+            assert (len(loader), loader.batch_size, len(loader.dataset)) == (5, 4, 20)
+        with pytest.raises(TypeError, match="no samples by number"):
+            feed.dataset[0]
+
+
+def test_a_batch_goes_to_a_device_as_it_is(fake):
+    torch = pytest.importorskip("torch")
+    with millrace.Feed(fake(8)) as feed:
+        for batch in feed.torch():
+            moved = batch.to(torch.device("cpu"), non_blocking=True).to(torch.float64)
+            assert type(moved) is millrace.Batch and moved.ids == batch.ids and moved.step == batch.step
+            assert moved["number"].dtype == moved["parts"].values.dtype == torch.float64
+            assert moved["caption"] == batch["caption"]
+            lengths = batch.lengths("tokens")
+            mask = batch.mask("tokens")
+            assert mask.dtype == torch.int64 and mask.shape == batch["tokens"].shape
+            assert mask.tolist() == [[int(i < n) for i in range(mask.shape[1])] for n in lengths]
+    with millrace.Feed(fake(8)) as feed:
+        batch = next(iter(feed))
+        assert batch.to("cpu")["number"] is batch["number"]
+        assert batch.mask("tokens").sum(1).tolist() == batch.lengths("tokens").tolist()
+        with pytest.raises(KeyError, match="number is not padded"):
+            batch.mask("number")
+
+
 def test_a_view_knows_its_feed(fake):
     with millrace.Feed(fake(8)) as feed:
         view = feed.numpy()
@@ -226,10 +303,15 @@ def test_two_loops_at_once(fake):
         first = iter(feed)
         assert next(first)["number"][0] == 0
         second = iter(feed)
-        assert next(second)["number"][0] == 1000
         with pytest.raises(millrace.MillraceError, match="another loop"):
             next(first)
-        assert next(second)["number"][0] == 1004
+        assert next(second)["number"][0] == 0
+        assert next(second)["number"][0] == 4
+        third, fourth = iter(feed), iter(feed)
+        for over in (second, third):
+            with pytest.raises(millrace.MillraceError, match="another loop"):
+                next(over)
+        assert next(fourth)["number"][0] == 1000
 
 
 def test_definition_errors(fake, tmp_path):
@@ -334,20 +416,24 @@ def interrupted(function, line):
 
 
 # Of 8 samples everything is taken ahead, and the next epoch is where the ring stands.
-@pytest.mark.parametrize(("function", "length"), [(Stream.go, 8), (Loop.leave, 20)])
-def test_after_a_ctrl_c_comes_the_next_epoch(fake, function, length):
-    for line in range(12):
+@pytest.mark.parametrize(
+    ("function", "length", "taken"), [(Stream.go, 8, 1), (Loop.leave, 20, 1), (Loop.leave, 20, 2)]
+)
+def test_after_a_ctrl_c_comes_the_next_epoch(fake, function, length, taken):
+    for line in range(16):
         with millrace.Feed(fake(length), depth=3) as feed:
             view = hesitant(feed)
             batches = iter(view)
-            next(batches)
+            for _ in range(taken):
+                next(batches)
             assert wait_until(lambda: run_of(feed).stream.client.memory.ready(1) is not None)
             with suppress(KeyboardInterrupt), interrupted(function, line):
                 if function is not Loop.leave:
                     next(batches)
                 batches.close()
             begins = [batch[0] for batch in numbers(view)]
-            assert begins == list(range(1000, 1000 + length, 4)), f"line {line}"
+            epoch = 0 if function is Loop.leave and taken == 1 else 1  # it was a look
+            assert begins == list(range(1000 * epoch, 1000 * epoch + length, 4)), f"line {line}"
 
 
 def test_an_error_that_is_kept_keeps_no_slot(fake):

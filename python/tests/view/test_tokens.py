@@ -74,8 +74,10 @@ def test_borders_of_segments_are_one_array(engine, corpus):
 
 
 def test_a_loop_goes_on_until_steps_or_tokens_end_it(engine, corpus):
+    order = {"shuffle": "global", "seed": 1}
+
     def epochs(**options: Any) -> Any:
-        with millrace.Feed(feed_of(corpus), workers=1, **options) as feed:
+        with millrace.Feed(feed_of(corpus, order=order), workers=1, **options) as feed:
             seen = []
             for batch in feed:
                 seen.append(batch.epoch)
@@ -87,9 +89,24 @@ def test_a_loop_goes_on_until_steps_or_tokens_end_it(engine, corpus):
     assert epochs(epochs=1) == [0, 0, 0]
     assert epochs(steps=2) == [0, 0]
     assert epochs(tokens=4 * 32 + 1) == [0, 0, 0, 1, 1]
-    assert epochs(tokens=4 * 32, rank=0, world=2, epochs=None) == [0, 0]
+    assert epochs(tokens=4 * 32, rank=0, world=2, epochs=None) == [0, 1]
     with pytest.raises(DefinitionError, match="tokens: expected a whole number from 1"):
         epochs(tokens=0)
+
+
+def test_validation_over_tokens_ends_and_has_a_length(engine, corpus):
+    with millrace.Feed(feed_of(corpus), workers=1) as feed:
+        for _ in range(2):
+            assert len(feed) == len(list(feed)) == 3
+        assert (len(feed.dataset), feed.torch().batch_size) == (ROWS, 4)
+    shuffled = feed_of(corpus, order={"shuffle": "global", "seed": 1})
+    with (
+        millrace.Feed(shuffled, workers=1) as feed,
+        pytest.raises(TypeError, match=r"never ends.*open\(epochs=1\).*\.sequential\(\)"),
+    ):
+        len(feed)
+    with millrace.Feed(shuffled, workers=1, epochs=1) as feed:
+        assert len(feed) == len(list(feed)) == 3
 
 
 class Mesh:

@@ -51,7 +51,11 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private changes: BlendChange[] = []
   /** Whether the order is yet to be made again, with these changes. */
   private changed = false
-  /** The present loop: where it ends, counted as `handed` is, and the epoch of its latest batch. */
+  /** The number of the latest iterator: those before it are over. */
+  private turns = 0
+  /** The loop that is under way: where it began, whether it is the loader's first, and how many batches it was given. */
+  private loop: { began: Place; first: boolean; given: number } | undefined
+  /** Where it ends, counted as `handed` is, and the epoch of its latest batch. */
   private until = 0
   private epoch = 0
   private current: Batch<Record<string, unknown>> | undefined
@@ -59,8 +63,10 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private turned = 0
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
-  /** Loops that are under way, and the state that was loaded within one: it is for the next. */
-  private loops = 0
+  /** Where a loop was left that counts as an epoch, until the next one begins; and whether that was said once. */
+  private left: Place | undefined
+  private said = false
+  /** The state that was loaded within a loop: it is for the next. */
   private loaded: State | undefined
   private closing: Promise<void> | undefined
   /** The latest that takes a batch or moves the ring. */
@@ -115,37 +121,76 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   // ---------------------------------------------------------------- iterating
 
   /** One epoch; or, with the options `epochs` or `steps`, as much as they say. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+  [Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
+    this.leave('left')
+    return this.batches(++this.turns)
+  }
+
+  private async *batches(turn: number): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
-    let finished = false
     let asked = performance.now()
-    await this.inTurn(() => this.beginLoop())
-    this.loops++
+    await this.inTurn(() => this.beginLoop(turn))
+    let how: 'finished' | 'left' | 'failed' = 'left'
     try {
-      while (this.handed < this.until) {
-        yield (await this.inTurn(() => this.next(asked))) as B
+      while (this.goesOn(turn)) {
+        yield (await this.inTurn(() => this.next(asked, turn))) as B
         asked = this.consumer.stepped()
       }
-      finished = true
+      how = 'finished'
+    } catch (error) {
+      how = 'failed'
+      throw error
     } finally {
-      this.consumer.stepped()
-      this.consumer.flush()
-      this.releaseCurrent()
-      this.loops--
-      // After a `break` the next `for` begins the next epoch; a state loaded meanwhile goes before that.
-      if (this.loaded) this.takeUp(this.loaded)
-      else if (!finished && !this.closing) this.moveTo ??= { epoch: this.epoch + 1, position: 0 }
+      if (turn === this.turns) this.leave(how)
     }
   }
 
-  private async beginLoop(): Promise<void> {
+  /** Whether the loop of an iterator has more batches. Throws where another one has begun. */
+  private goesOn(turn: number): boolean {
+    if (turn !== this.turns)
+      throw new MillraceError('another loop over this loader has begun: this one is over')
+    return this.handed < this.until
+  }
+
+  /** The loop that is under way is over. One that is left counts as an epoch, but for the first after one batch: a look. */
+  private leave(how: 'finished' | 'left' | 'failed'): void {
+    const { loop } = this
+    if (loop === undefined) return
+    this.loop = undefined
+    this.consumer.stepped()
+    this.consumer.flush()
+    this.releaseCurrent()
+    // A state loaded meanwhile goes before that.
     if (this.loaded) this.takeUp(this.loaded)
+    else if (how !== 'finished' && !this.closing) {
+      const look = how === 'left' && loop.first && loop.given <= 1
+      if (!look && this.place.epoch === this.epoch) this.left = this.place
+      this.moveTo ??= look ? loop.began : { epoch: this.epoch + 1, position: 0 }
+    }
+  }
+
+  private tellLeft(): void {
+    const { left, said, moveTo } = this
+    this.left = undefined
+    if (left === undefined || moveTo === undefined || said || this.rank !== 0) return
+    this.said = true
+    this.options.notice?.(
+      `a loop was left at position ${left.position} of epoch ${left.epoch}, and counts as an epoch: this one begins ` +
+        `with epoch ${moveTo.epoch}. loader.load(state) goes on where a state was taken`,
+    )
+  }
+
+  private async beginLoop(turn: number): Promise<void> {
+    this.goesOn(turn)
+    if (this.loaded) this.takeUp(this.loaded)
+    this.tellLeft()
     // A state may be loaded while the ring is being moved.
     while (this.moveTo) await this.move(this.moveTo)
     checkNotOver(this.feed, this.place)
     this.until = this.handed + loopSteps(this.limits, this.share, this.place)
     this.epoch = this.place.epoch
+    this.loop = { began: this.place, first: this.counters.batches === 0, given: 0 }
     this.supply.limit = this.prefetchLimit(this.until)
   }
 
@@ -162,7 +207,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** The next batch, which the program asked for at `requested`. */
-  private async next(requested: number): Promise<Batch<Record<string, unknown>>> {
+  private async next(requested: number, turn: number): Promise<Batch<Record<string, unknown>>> {
+    this.goesOn(turn)
     this.releaseCurrent()
     // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
     if (performance.now() - this.turned >= TURN) {
@@ -173,19 +219,22 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (this.supply.decoderDue) await this.changeDecoder()
     const asked = performance.now()
     const taken = await this.supply.take(this.handed)
+    if (turn !== this.turns) this.supply.release(taken.index)
+    this.goesOn(turn)
     this.counters.waited(asked)
     const { epoch, position, stepInEpoch, nextState } = this.steps.at(this.handed)
     this.judgeBatch(taken, epoch, nextState.epoch > epoch)
     this.epoch = epoch
     this.place = nextState
     this.handed++
+    this.loop!.given++
     this.current = taken.batch()
     const { samples } = this.current
     const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
     this.counters.delivered(samples)
     const now = performance.now()
     this.supply.device?.stepped()
-    // Where a run goes on within an epoch, its steps are counted from there.
+    // A run that goes on within its first step, with a larger one, does not begin the epoch.
     const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch)
     const times = takenStep(taken, { asked: requested, got: now, samples, stepInEpoch: inEpoch, mark })
     this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
@@ -232,12 +281,12 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const saved = readState(state)
     placeOf(saved, this.plan, this.share) // what is wrong with it is said at once
-    if (this.loops > 0) this.loaded = saved
+    if (this.loop) this.loaded = saved
     else this.takeUp(saved)
   }
 
   private takeUp(saved: State): void {
-    this.loaded = undefined
+    this.loaded = this.left = undefined
     this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
     this.supply.device?.adopt(saved.cpuShare)
     const changes = [...(saved.changes ?? [])]
@@ -308,7 +357,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Steps that the next loop makes: Infinity when it never ends. */
   get loopSteps(): number {
     this.checkOpen()
-    return loopSteps(this.limits, this.share, this.place)
+    return loopSteps(this.limits, this.share, this.moveTo ?? this.place)
   }
 
   /** Steps of an epoch; of the present one, where batches go by tokens and epochs differ. */

@@ -8,6 +8,7 @@ import { makeState } from '../../order/state.js'
 import { stepPlan } from '../../order/steps.js'
 import { SpanFile } from '../../spans/file.js'
 import { startTime } from '../../system/process/proc.js'
+import { isEndless } from '../limits.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import type { ClientGenerator } from './client-generator.js'
 import type { Member, Serving } from './serving.js'
@@ -60,6 +61,7 @@ export function describeOpened(
     length: plan.length,
     ...(plan.feed.rowTokens !== undefined && { rowTokens: plan.feed.rowTokens }),
     ...(plan.feed.order.kind === 'megatron' && { once: true }),
+    ...(isEndless(plan.feed) && { endless: true }),
     steps: { epoch: steps.stepsInEpoch, first: steps.stepsInFirstEpoch },
     ...(plan.feed.batch.bins && { bins: plan.feed.batch.bins.tokens }),
     place,

@@ -47,13 +47,12 @@ export function binSteps({ start, epochs, steps, ...share }: Share & StepLimits)
     while (near > 0 && stepsBefore(near) > step) near--
     while (stepsBefore(near + 1) <= step) near++
     const epoch = begin.epoch + near
-    const stepInEpoch = step - stepsBefore(near)
-    const position = (near === 0 ? begin.position : 0) + stepInEpoch * world
+    const position = (near === 0 ? begin.position : 0) + (step - stepsBefore(near)) * world
     const ends = step + 1 === stepsBefore(near + 1)
     return new BinStep(
       share,
       epoch,
-      stepInEpoch,
+      Math.floor(position / world),
       position,
       ends ? { epoch: epoch + 1, position: 0 } : { epoch, position: position + world },
     )

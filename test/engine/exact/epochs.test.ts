@@ -45,11 +45,49 @@ describe.each([0, 2])('with %i workers', workers => {
     })
   })
 
-  test('after a break at the first batch, too', async () => {
-    const [, second] = await epochs(2)
-    await using(FEED, { workers }, async loader => {
+  test('but for the first look at one batch: that is not counted', async () => {
+    const [first, second, third] = await epochs(3)
+    const said: string[] = []
+    await using(FEED, { workers, notice: text => said.push(text) }, async loader => {
+      loader[Symbol.asyncIterator]() // nothing was taken
       await loopIds(loader, 1)
-      expect(await loopIds(loader)).toEqual(second)
+      expect(loader.loopSteps).toBe(STEPS)
+      expect(await loopIds(loader)).toEqual(first)
+      expect(said).toEqual([])
+      expect(await loopIds(loader, 1)).toEqual(second.slice(0, 1))
+      expect(await loopIds(loader, 3)).toEqual(third.slice(0, 3))
+      await loopIds(loader)
+    })
+    // Said once.
+    expect(said).toEqual([expect.stringMatching(/left at position 8 of epoch 1.*begins with epoch 2\./)])
+  })
+
+  test('a second look counts; a look from a state is taken again from there', async () => {
+    const [first, second] = await epochs(2)
+    const state = await using(FEED, { workers }, async loader => {
+      for (const ids of [first, first, second]) expect(await loopIds(loader, 1)).toEqual(ids.slice(0, 1))
+      return loader.state()
+    })
+    await using(FEED, { workers, state }, async loader => {
+      expect(await loopIds(loader, 1)).toEqual(second.slice(1, 2))
+      expect(await loopIds(loader)).toEqual(second.slice(1))
+    })
+  })
+
+  test('a second iterator ends the first', async () => {
+    const [first, second] = await epochs(2)
+    await using(FEED, { workers }, async loader => {
+      const one = loader[Symbol.asyncIterator]()
+      expect((await one.next()).value?.ids).toEqual(first[0])
+      const two = loader[Symbol.asyncIterator]()
+      await expect(one.next()).rejects.toThrow('another loop over this loader has begun')
+      expect((await two.next()).value?.ids).toEqual(first[0])
+      expect((await two.next()).value?.ids).toEqual(first[1])
+      const waiting = two.next()
+      const three = loader[Symbol.asyncIterator]()
+      await expect(waiting).rejects.toThrow('another loop over this loader has begun')
+      expect((await three.next()).value?.ids).toEqual(second[0])
+      await three.return()
     })
   })
 
@@ -74,7 +112,14 @@ describe.each([0, 2])('with %i workers', workers => {
       for (const step of [2, 5, 0, STEPS - 1]) {
         loader.load(states[step])
         expect(loader.state()).toEqual(states[step])
-        expect(await loopIds(loader)).toEqual(first.slice(step))
+        const here: number[] = []
+        const ids: string[][] = []
+        for await (const batch of loader) {
+          here.push(batch.step)
+          ids.push(batch.ids)
+        }
+        expect(ids).toEqual(first.slice(step))
+        expect(here).toEqual(first.map((_, i) => i).slice(step))
       }
       expect(await loopIds(loader)).toEqual(second)
     })

@@ -209,6 +209,18 @@ describe('bins', () => {
         expect(of(rank, null).total).toBe(Infinity)
         const last = of(rank, null).at(counts[0] + counts[1])
         expect(last).toMatchObject({ epoch: 2, stepInEpoch: 0, position: 0 })
+        // Taken up in the middle, by as many ranks: it goes on to count.
+        const from = { epoch: 0, position: 2 * world }
+        const later = stepPlan({
+          length: 300,
+          world,
+          rank,
+          batch: 1,
+          last: 'drop',
+          bins: order.bins,
+          start: from,
+        })
+        expect(later.at(0)).toMatchObject({ epoch: 0, stepInEpoch: 2, position: 2 * world })
       }
     }
     expect(() =>
