@@ -3,7 +3,7 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
-import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson } from './order-types.js'
+import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson, ZipOf } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
 
 export type { NormalOrder, OrderJson } from './order-types.js'
@@ -57,7 +57,7 @@ export type SourceJson =
   | { hdf5: PathsJson | Hdf5Json }
   | { netcdf4: PathsJson | Hdf5Json }
   | { concat: SourceJson[] }
-  | { zip: SourceJson[] }
+  | { zip: ZipOf<SourceJson> }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
   | { split: SplitJson }
   | { blend: BlendJson }

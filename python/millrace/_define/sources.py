@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Tuple, Union
 
-from .._open.names import plain
+from .._open.names import plain, refuse_unknown
 from .feed import Builder, source_json
 
 Path = Union[str, "os.PathLike[str]"]
@@ -214,9 +214,22 @@ def concat(*sources: Source) -> Builder:
     return _source("concat", [source_json(source, "concat") for source in sources])
 
 
-def zip_(*sources: Source) -> Builder:
-    """Side by side: the columns of all of them in one sample."""
-    return _source("zip", [source_json(source, "zip") for source in sources])
+def zip_(
+    *sources: Source, by: Optional[Literal["position"]] = None, key: Optional[Sequence[str]] = None
+) -> Builder:
+    """Side by side: the columns of all of them in one sample. Files find each other by their names, or with
+    ``by="position"`` by their places. ``key`` has a regular expression for each source; its group is the part
+    of the name that is equal: ``key=["(.*)_leftImg8bit", "(.*)_gtFine_labelIds"]``. A source may be a dict
+    that gives columns new names: ``{"source": files("mask/*.png"), "rename": {"file": "mask"}}``."""
+    entries = [_zipped(source) for source in sources]
+    return _source("zip", entries if by is key is None else {"sources": entries, "by": by, "key": key})
+
+
+def _zipped(entry: Source) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping) or "source" not in entry:
+        return source_json(entry, "zip")
+    refuse_unknown("a source of zip", entry, ("source", "rename"))
+    return {**entry, "source": source_json(entry["source"], "zip")}
 
 
 def subset(

@@ -1,7 +1,7 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
 import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
-import type { BlendRules, GroupJson, MegatronJson } from '../order-types.js'
+import type { BlendRules, GroupJson, MegatronJson, ZipEntry, ZipRules } from '../order-types.js'
 import { nameSource } from '../plugin-sources.js'
 import type { TokensJson } from '../token-types.js'
 import type {
@@ -162,8 +162,19 @@ export function source(name: string, json: unknown = {}): SourceJson {
 /** One after the other. */
 export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })
 
-/** Side by side: the columns of all of them in one sample. */
-export const zip = (...sources: SourceJson[]): SourceJson => ({ zip: sources })
+/**
+ * Side by side: the columns of all of them in one sample. Files find each other by their names:
+ * `zip(files('img/*.png'), { source: files('mask/*.png'), rename: { file: 'mask' } })`, and
+ * `zip([a, b], { key: ['(.*)_leftImg8bit', '(.*)_gtFine_labelIds'] })`; or with `by: 'position'` by their places.
+ */
+export function zip(sources: ZipEntry<SourceJson>[], rules: ZipRules): SourceJson
+export function zip(...sources: ZipEntry<SourceJson>[]): SourceJson
+export function zip(...given: unknown[]): SourceJson {
+  const [sources, rules] = given
+  return {
+    zip: Array.isArray(sources) ? { sources, ...(rules as ZipRules) } : (given as ZipEntry<SourceJson>[]),
+  }
+}
 
 /** Some of the rows: a range, a list, or those for which conditions hold. */
 export const subset = (
