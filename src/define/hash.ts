@@ -92,7 +92,7 @@ export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): un
 }
 
 /** What a list says is part of the contents; where it lies is not. A limit that only warns decides nothing. */
-function blendSkeleton({ list, maxEpochs: _, ...blend }: BlendJson): unknown {
+function blendSkeleton({ list, root: _, maxEpochs: __, ...blend }: BlendJson): unknown {
   return list === undefined ? blend : { ...blend, list: true }
 }
 

@@ -105,6 +105,8 @@ export interface BlendOf<Source, Tokens> extends BlendRules {
   entries?: BlendEntry<Source>[]
   /** A file with lines `<weight> <prefix> <corpus>`, as blendcorpus writes it. */
   list?: string
+  /** With a list: the folder in which its files may lie, besides its own. */
+  root?: string
   /** With a list: what its files are, apart from their path. */
   tokens?: Omit<Tokens, 'path' | 'name'>
   /** With a list, in place of its weights: how often each corpus is seen in an epoch of the blend. */

@@ -32,9 +32,10 @@ def _array_files(kind: str, paths: Sequence[Paths], rows: Optional[str]) -> Buil
     return _source(kind, path if rows is None else {"path": path, "rows": rows})
 
 
-def tar(*paths: Paths) -> Builder:
-    """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``."""
-    return _source("tar", _one_or_more(paths, "tar"))
+def tar(*paths: Paths, root: Optional[Path] = None) -> Builder:
+    """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``. ``root``: where
+    the shards that a shard list names may lie, besides the folder of the list."""
+    return _source("tar", _with_options(paths, "tar", {"root": root}))
 
 
 def folder(
@@ -131,10 +132,11 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
-def arrow(*paths: Paths, split: Optional[str] = None) -> Builder:
+def arrow(*paths: Paths, split: Optional[str] = None, root: Optional[Path] = None) -> Builder:
     """Arrow files and streams (Feather too), by paths or patterns, or a folder that Hugging Face's datasets
-    saved; ``split`` says which, of a folder with several. Rows are samples."""
-    return _source("arrow", _with_options(paths, "arrow", {"split": split}))
+    saved; ``split`` says which, of a folder with several. Rows are samples. ``root``: where files that rows
+    name may lie, besides the folder of the table."""
+    return _source("arrow", _with_options(paths, "arrow", {"split": split, "root": root}))
 
 
 def _hdf5(
@@ -183,10 +185,11 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None) -> Builder:
+def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None, root: Optional[Path] = None) -> Builder:
     """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
-    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``."""
-    return _source("parquet", _with_options(paths, "parquet", {"where": where}))
+    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. ``root``: where files that rows
+    name may lie, besides the folder of the table."""
+    return _source("parquet", _with_options(paths, "parquet", {"where": where, "root": root}))
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:

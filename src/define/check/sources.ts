@@ -162,7 +162,7 @@ const split: Parser<SplitJson> = (value, path) => {
 
 /** Each kind of source and what may be written for it. */
 const SOURCES: Record<SourceName, Parser<unknown>> = {
-  tar: paths,
+  tar: either(isObject, object({ path: paths, root: optional(text) }), paths),
   folder,
   files,
   zarr,

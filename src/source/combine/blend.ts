@@ -25,7 +25,8 @@ export interface OpenedEntry {
   fill?: number
 }
 
-export interface OpenedBlend extends Omit<BlendJson, 'entries' | 'list' | 'tokens' | 'epochs' | 'per'> {
+export interface OpenedBlend
+  extends Omit<BlendJson, 'entries' | 'list' | 'root' | 'tokens' | 'epochs' | 'per'> {
   entries: OpenedEntry[]
   per: 'sample' | 'batch'
 }
@@ -72,7 +73,7 @@ export async function openBlend(
     opened.push({ ...entry, ...(trained !== undefined && { fill: trained / fingerprint.count }) })
   }
   few?.end()
-  const { list, tokens: _, entries: __, epochs: ___, per = 'sample', ...rules } = json
+  const { list, tokens: _, entries: __, epochs: ___, root: ____, per = 'sample', ...rules } = json
   if (rules.by === 'tokens') checkFills(opened)
   const prints = sources.map(({ manifest }) => manifest.fingerprint)
   const count = prints.reduce((sum, print) => sum + print.count, 0)
@@ -106,7 +107,7 @@ function written({ entries }: BlendJson): Entry[] {
 /** The files of a list: entries of their corpora, which are all sources of tokens alike. */
 async function listed(json: BlendJson, list: string, { root }: OpenContext): Promise<Entry[]> {
   const { readTokenList } = await import('../tokens/list.js')
-  const files = await readTokenList(list, root)
+  const files = await readTokenList(list, root, json.root)
   const corpora = [...new Set(files.map(({ corpus }) => corpus))]
   const epochs = json.epochs && epochsByCorpus(json.epochs, corpora)
   return files.map(({ line, prefix, corpus, name, weight }) => ({
