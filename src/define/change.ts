@@ -92,7 +92,8 @@ export function explainOrderChange(
   const rules = before.combinators === after.combinators ? newRules(before, after) : []
   const divided = rules.some(rule => rule.startsWith('split'))
   if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
-  changes.push(...valuesChange(before, after))
+  const paired = before.values === undefined && rules.includes('zip by key')
+  if (!paired) changes.push(...valuesChange(before, after))
   if (before.units !== after.units && before.order === after.order) {
     changes.push(
       'The row groups or chunks of the data begin at other rows, and a windowed shuffle goes by them.',

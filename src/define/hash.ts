@@ -4,7 +4,8 @@
  * paths, batch sizes or ranks, so data can move and runs can be resized.
  */
 import { createHash } from 'node:crypto'
-import { COMBINATORS, nameOf, withInner } from './nested.js'
+import { COMBINATORS, nameOf, withInner, zipParts } from './nested.js'
+import type { ZipOf } from './order-types.js'
 import { splitRules } from './rules.js'
 import type { BlendJson, NormalFeed, SourceJson } from './types.js'
 
@@ -91,8 +92,21 @@ export function sourceSkeleton({ source, batch }: NormalFeed, rules = false): un
 }
 
 /** What a list says is part of the contents; where it lies is not. A limit that only warns decides nothing. */
-function blendSkeleton({ list, maxEpochs: _, ...blend }: BlendJson): unknown {
+function blendSkeleton({ list, root: _, maxEpochs: __, ...blend }: BlendJson): unknown {
   return list === undefined ? blend : { ...blend, list: true }
+}
+
+/**
+ * Names of columns decide nothing. Which rows stand side by side is part of the contents, where it is not what positions say; the
+ * rules by which they were found are told, for the message that says what changed.
+ */
+function zipSkeleton(zip: ZipOf<SourceJson>, hashed: boolean): unknown {
+  const { entries, ...rules } = zipParts(zip)
+  // A skeleton is an object or only a name.
+  const sources = entries.map(entry =>
+    typeof entry === 'object' && 'source' in entry ? entry.source : entry,
+  )
+  return hashed || Object.keys(rules).length === 0 ? sources : { sources, ...rules }
 }
 
 function skeletonOf(source: SourceJson, rules: boolean): unknown {
@@ -101,6 +115,7 @@ function skeletonOf(source: SourceJson, rules: boolean): unknown {
   if (!COMBINATORS.includes(name) || name === 'chat') return name
   const skeleton = withInner(source, inner => skeletonOf(inner, rules) as SourceJson)
   if ('blend' in skeleton) return { blend: blendSkeleton(skeleton.blend) }
+  if ('zip' in skeleton) return { zip: zipSkeleton(skeleton.zip, rules) }
   const by = rules && 'split' in source ? splitRules(source.split) : []
   return by.length > 0 && 'split' in skeleton ? { split: { ...skeleton.split, by } } : skeleton
 }

@@ -2,6 +2,8 @@
  * Where a source of each kind holds other sources: one line a kind. Everything that looks into nested sources goes by this
  * table: what is checked, hashed, trusted, run in Python. A kind of source without its line does not compile.
  */
+
+import type { ZipEntry, ZipOf, ZipRules } from './order-types.js'
 import type { TokensJson } from './token-types.js'
 import type { SourceJson } from './types.js'
 
@@ -32,6 +34,13 @@ function withoutPath(source: SourceJson): Omit<TokensJson, 'path'> | undefined {
   return rest
 }
 
+/** The sources of a zip, and how their rows find each other. */
+export function zipParts(json: ZipOf<SourceJson>): { entries: ZipEntry<SourceJson>[] } & ZipRules {
+  if (Array.isArray(json)) return { entries: json }
+  const { sources, ...rules } = json
+  return { entries: sources, ...rules }
+}
+
 /** Makes the same JSON with other inner sources; undefined for kinds that hold none. */
 const INNER: {
   [Name in SourceName]:
@@ -56,7 +65,16 @@ const INNER: {
   hdf5: undefined,
   netcdf4: undefined,
   concat: inList,
-  zip: inList,
+  zip: (json, change) => {
+    const { entries, ...rules } = zipParts(json)
+    const keys = Array.isArray(json) ? [] : ['sources']
+    const changed = entries.map((entry, i) =>
+      'source' in entry
+        ? { ...entry, source: change(entry.source, [...keys, i, 'source']) }
+        : change(entry, [...keys, i]),
+    )
+    return Array.isArray(json) ? changed : { sources: changed, ...rules }
+  },
   subset: inside,
   split: inside,
   blend: (json, change) => ({

@@ -87,11 +87,26 @@ export interface BlendRules {
   maxEpochs?: number
 }
 
+/** A source of a zip, with new names for its columns by the old ones, or without. */
+export type ZipEntry<Source> = Source | { source: Source; rename?: Record<string, string> }
+
+/** How rows of sources find each other: those that are files by the key of the file, unless it is said otherwise. */
+export interface ZipRules {
+  by?: 'position'
+  /** For each source a regular expression for its whole keys: its one group is what must be equal. */
+  key?: string[]
+}
+
+/** Sources side by side. */
+export type ZipOf<Source> = ZipEntry<Source>[] | ({ sources: ZipEntry<Source>[] } & ZipRules)
+
 /** Sources that are mixed: entries, or those that a list of token files names. */
 export interface BlendOf<Source, Tokens> extends BlendRules {
   entries?: BlendEntry<Source>[]
   /** A file with lines `<weight> <prefix> <corpus>`, as blendcorpus writes it. */
   list?: string
+  /** With a list: the folder in which its files may lie, besides its own. */
+  root?: string
   /** With a list: what its files are, apart from their path. */
   tokens?: Omit<Tokens, 'path' | 'name'>
   /** With a list, in place of its weights: how often each corpus is seen in an epoch of the blend. */

@@ -3,7 +3,8 @@
  * order hash covers those that a feed depends on, so a state that was saved under an earlier rule is refused, and the
  * message says which rule is new.
  */
-import { allSources, someSource } from './nested.js'
+import { allSources, nameOf, someSource, zipParts } from './nested.js'
+import type { ZipOf } from './order-types.js'
 import type { SourceJson, SplitJson } from './types.js'
 
 /** What is new, as a sentence for the message; by the rule's name in hashes and states. */
@@ -13,6 +14,8 @@ export const RULES = {
   'split by rank':
     '`split` with `stratifyBy` now divides each value exactly instead of on average: the parts hold other samples than before.',
   'folder with bmp': 'A folder now also has its .bmp pictures and hidden class folders, as in torchvision.',
+  'zip by key':
+    '`zip` now pairs files by their names, not by their positions: where names differ, other samples stand side by side than before ("by": "position" pairs them as before).',
 } as const
 
 export type Rule = keyof typeof RULES
@@ -26,12 +29,24 @@ export function splitRules({ source, groupBy, stratifyBy }: SplitJson): Rule[] {
   return rules
 }
 
+/** The kinds of sources whose samples are files with names, by which a zip pairs them. */
+export const NAMED_BY_FILES: readonly string[] = ['folder', 'files', 'tar', 'npy', 'npz', 'safetensors']
+
+function pairsByKey(zip: ZipOf<SourceJson>): boolean {
+  const { entries, by } = zipParts(zip)
+  const named = entries
+    .map(entry => ('source' in entry ? entry.source : entry))
+    .filter(source => someSource(source, leaf => NAMED_BY_FILES.includes(nameOf(leaf))))
+  return by === undefined && named.length > 1
+}
+
 /** All rules that a source depends on, sorted. */
 export function rulesOf(source: SourceJson): Rule[] {
   const rules = new Set<Rule>()
   for (const { source: part } of allSources(source)) {
     if ('split' in part) for (const rule of splitRules(part.split)) rules.add(rule)
     if ('folder' in part) rules.add('folder with bmp')
+    if ('zip' in part && pairsByKey(part.zip)) rules.add('zip by key')
   }
   return [...rules].sort()
 }

@@ -3,7 +3,7 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
-import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson } from './order-types.js'
+import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson, ZipOf } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
 
 export type { NormalOrder, OrderJson } from './order-types.js'
@@ -39,7 +39,7 @@ export interface CallJson {
 // ------------------------------------------------------------------ as written
 
 export type SourceJson =
-  | { tar: string | string[] }
+  | { tar: TarJson }
   | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
   | { files: string | string[] | ListJson }
   | { zarr: ZarrJson }
@@ -57,7 +57,7 @@ export type SourceJson =
   | { hdf5: PathsJson | Hdf5Json }
   | { netcdf4: PathsJson | Hdf5Json }
   | { concat: SourceJson[] }
-  | { zip: SourceJson[] }
+  | { zip: ZipOf<SourceJson> }
   | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
   | { split: SplitJson }
   | { blend: BlendJson }
@@ -82,11 +82,14 @@ export interface ListJson {
   root?: string
 }
 
+/** Tar shards. `root`: where the shards that a shard list names may lie, besides the folder of the list. */
+export type TarJson = PathsJson | { path: PathsJson; root?: string }
+
 /** A path or pattern, or a list of them. */
 export type PathsJson = string | string[]
 
 /** Parquet files. */
-export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson }
+export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson; root?: string }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
 export type CsvType = 'int' | 'float' | 'bool' | 'text'
@@ -210,6 +213,8 @@ export type ArrowJson =
       path: string | string[]
       /** Which split of a folder with several. */
       split?: string
+      /** Where files that its rows name may lie, besides the folder of the table. */
+      root?: string
     }
 
 /** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */

@@ -228,7 +228,8 @@ describe('lists of files', () => {
   beforeAll(() => {
     writeFiles(root, {
       'lists/train.csv': csv(['a/1.jpg', 'b/2.jpg', 'a/1.jpg']),
-      'lists/up.csv': csv(['../flat/1.jpg', 'a/1.jpg']),
+      'lists/up.csv': csv(['../flat/1.jpg', '../flat/2.jpg']),
+      'lists/dots.csv': csv(['slow://lists/../flat/1.jpg']),
       'lists/root.csv': csv(['1.jpg', '2.jpg']),
       'lists/train.jsonl': '{"file": "a/1.jpg", "n": 12345678901234567890}\n',
       'lists/a/1.jpg': 'a one',
@@ -236,8 +237,16 @@ describe('lists of files', () => {
     })
   })
 
-  it.each(['train.csv', 'up.csv', 'train.jsonl'])('%s', async name => {
+  it.each(['train.csv', 'train.jsonl'])('%s', async name => {
     await alike(list(`lists/${name}`), list(`slow://lists/${name}`))
+  })
+
+  it('that name what lies elsewhere', async () => {
+    for (const at of ['', 'slow://']) {
+      await expect(open(list(`${at}lists/up.csv`))).rejects.toThrow(/up\.csv, line 2: .*leads out of/)
+      await expect(open(list(`${at}lists/dots.csv`))).rejects.toThrow(/dots\.csv, line 2: .*leads out of/)
+    }
+    await alike(list('lists/up.csv', { root: 'flat' }), list('slow://lists/up.csv', { root: 'slow://flat' }))
   })
 
   it('with a root', async () => {
@@ -254,7 +263,8 @@ describe('lists of files', () => {
       'same.csv': csv(['flat/1.jpg', 'lists/a/1.jpg']),
       'mixed.csv': csv(['slow://flat/1.jpg', 'flat/1.jpg']),
     })
-    await alike(list('same.csv'), list('named.csv'))
+    await expect(open(list('named.csv'))).rejects.toThrow('"root": "slow://" would do')
+    await alike(list('same.csv'), list('named.csv', { root: 'slow://' }))
     await expect(open(list('mixed.csv'))).rejects.toThrow(/mixed\.csv names local files and slow:\/\//)
   })
 

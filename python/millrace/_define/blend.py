@@ -32,6 +32,7 @@ def blend(
 def blend_list(
     list: str,
     *,
+    root: Optional[str] = None,
     epochs: Optional[Mapping[str, float]] = None,
     per: Optional[Literal["sample", "batch"]] = None,
     epoch: Optional[int] = None,
@@ -42,11 +43,12 @@ def blend_list(
 ) -> Builder:
     """The token files of a list with lines ``<weight> <prefix> <corpus>``, as blendcorpus writes it:
     ``blend_list("files.txt", length=2048)``. All other options are those of ``millrace.tokens``.
-    ``epochs={"web": 1, "wiki": 3}`` says how often each corpus is seen, in place of the list's weights."""
+    ``epochs={"web": 1, "wiki": 3}`` says how often each corpus is seen, in place of the list's weights.
+    ``root``: where files that the list names may lie, besides its own folder."""
     files: Dict[str, Any] = dict(source_json(tokens(list, **options), "blend_list")["tokens"])
     del files["path"]
     rules = _rules(per, epoch, by, schedule, max_epochs)
-    return _source("blend", {"list": list, "tokens": files, "epochs": epochs, **rules})
+    return _source("blend", {"list": list, "root": root, "tokens": files, "epochs": epochs, **rules})
 
 
 def _rules(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Tuple, Union
 
-from .._open.names import plain
+from .._open.names import plain, refuse_unknown
 from .feed import Builder, source_json
 
 Path = Union[str, "os.PathLike[str]"]
@@ -32,9 +32,10 @@ def _array_files(kind: str, paths: Sequence[Paths], rows: Optional[str]) -> Buil
     return _source(kind, path if rows is None else {"path": path, "rows": rows})
 
 
-def tar(*paths: Paths) -> Builder:
-    """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``."""
-    return _source("tar", _one_or_more(paths, "tar"))
+def tar(*paths: Paths, root: Optional[Path] = None) -> Builder:
+    """Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``. ``root``: where
+    the shards that a shard list names may lie, besides the folder of the list."""
+    return _source("tar", _with_options(paths, "tar", {"root": root}))
 
 
 def folder(
@@ -131,10 +132,11 @@ def kernel(
     return _source("kernel", {**parts, "threads": threads, "seed": seed, "name": name})
 
 
-def arrow(*paths: Paths, split: Optional[str] = None) -> Builder:
+def arrow(*paths: Paths, split: Optional[str] = None, root: Optional[Path] = None) -> Builder:
     """Arrow files and streams (Feather too), by paths or patterns, or a folder that Hugging Face's datasets
-    saved; ``split`` says which, of a folder with several. Rows are samples."""
-    return _source("arrow", _with_options(paths, "arrow", {"split": split}))
+    saved; ``split`` says which, of a folder with several. Rows are samples. ``root``: where files that rows
+    name may lie, besides the folder of the table."""
+    return _source("arrow", _with_options(paths, "arrow", {"split": split, "root": root}))
 
 
 def _hdf5(
@@ -183,10 +185,11 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None) -> Builder:
+def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None, root: Optional[Path] = None) -> Builder:
     """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
-    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``."""
-    return _source("parquet", _with_options(paths, "parquet", {"where": where}))
+    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. ``root``: where files that rows
+    name may lie, besides the folder of the table."""
+    return _source("parquet", _with_options(paths, "parquet", {"where": where, "root": root}))
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:
@@ -214,9 +217,22 @@ def concat(*sources: Source) -> Builder:
     return _source("concat", [source_json(source, "concat") for source in sources])
 
 
-def zip_(*sources: Source) -> Builder:
-    """Side by side: the columns of all of them in one sample."""
-    return _source("zip", [source_json(source, "zip") for source in sources])
+def zip_(
+    *sources: Source, by: Optional[Literal["position"]] = None, key: Optional[Sequence[str]] = None
+) -> Builder:
+    """Side by side: the columns of all of them in one sample. Files find each other by their names, or with
+    ``by="position"`` by their places. ``key`` has a regular expression for each source; its group is the part
+    of the name that is equal: ``key=["(.*)_leftImg8bit", "(.*)_gtFine_labelIds"]``. A source may be a dict
+    that gives columns new names: ``{"source": files("mask/*.png"), "rename": {"file": "mask"}}``."""
+    entries = [_zipped(source) for source in sources]
+    return _source("zip", entries if by is key is None else {"sources": entries, "by": by, "key": key})
+
+
+def _zipped(entry: Source) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping) or "source" not in entry:
+        return source_json(entry, "zip")
+    refuse_unknown("a source of zip", entry, ("source", "rename"))
+    return {**entry, "source": source_json(entry["source"], "zip")}
 
 
 def subset(

@@ -55,6 +55,25 @@ SAME = [
     ),
     (millrace.files("**/*.jpg").fields(x=label).batch(1), "feed({ ...g, source: files('**/*.jpg') })"),
     (
+        millrace.zip(
+            millrace.files("img/*.png"),
+            {"source": millrace.files("msk/*.png"), "rename": {"file": "mask"}},
+            key=["(.*)_i", "(.*)_m"],
+        )
+        .fields(x=label)
+        .batch(1),
+        "feed({ ...g, source: zip([files('img/*.png'), "
+        "{ source: files('msk/*.png'), rename: { file: 'mask' } }], { key: ['(.*)_i', '(.*)_m'] }) })",
+    ),
+    (
+        millrace.tar("shards.json", root="/data").fields(x=label).batch(1),
+        "feed({ ...g, source: tar({ path: 'shards.json', root: '/data' }) })",
+    ),
+    (
+        millrace.arrow("saved", split="train", root="/data").fields(x=label).batch(1),
+        "feed({ ...g, source: arrow('saved', { split: 'train', root: '/data' }) })",
+    ),
+    (
         millrace.files(list=Path("train.csv"), path="file", root="images").fields(x=label).batch(1),
         "feed({ ...g, source: files({ list: 'train.csv', path: 'file', root: 'images' }) })",
     ),

@@ -1,7 +1,7 @@
 /** Builders of sources and orders. They are plain JSON; the functions give them names and types. */
 import { DefinitionError } from '../../basics/errors.js'
 import { isBuiltIn } from '../nested.js'
-import type { BlendRules, GroupJson, MegatronJson } from '../order-types.js'
+import type { BlendRules, GroupJson, MegatronJson, ZipEntry, ZipRules } from '../order-types.js'
 import { nameSource } from '../plugin-sources.js'
 import type { TokensJson } from '../token-types.js'
 import type {
@@ -19,14 +19,23 @@ import type {
   SourceJson,
   SplitJson,
   SyntheticJson,
+  TarJson,
   TextLinesJson,
   TfrecordJson,
   WhereJson,
   ZarrJson,
 } from '../types.js'
 
-/** Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`. */
-export const tar = (...paths: string[]): SourceJson => ({ tar: oneOrMore(paths) })
+/**
+ * Shards of the WebDataset kind: paths or patterns such as `train-{0000..0015}.tar`; or `{ path: 'shards.json', root: '/data' }`, where a
+ * shard list names shards that lie elsewhere.
+ */
+export function tar(json: Exclude<TarJson, PathsJson>): SourceJson
+export function tar(...paths: string[]): SourceJson
+export function tar(...given: (string | Exclude<TarJson, PathsJson>)[]): SourceJson {
+  const [first] = given
+  return { tar: typeof first === 'object' ? first : oneOrMore(given as string[]) }
+}
 
 /** A folder with one folder for each class: columns image, label, class, path. `classes` names them in the order of their labels. */
 export const folder = (
@@ -101,7 +110,7 @@ export const kernel = <Fields extends KernelJson['fields']>(
 ): { kernel: KernelOf<Fields> } => ({ kernel: { file, ...options } })
 
 /** Arrow files and streams (Feather too), or a folder that Hugging Face's datasets saved: rows are samples. */
-export const arrow = (path: PathsJson, options: { split?: string } = {}): SourceJson => ({
+export const arrow = (path: PathsJson, options: { split?: string; root?: string } = {}): SourceJson => ({
   arrow: Object.keys(options).length === 0 ? path : { path, ...options },
 })
 
@@ -119,7 +128,7 @@ export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> 
 })
 
 /** Parquet files: a row is a sample; its columns are those of the files. `where` takes the rows that meet conditions on columns. */
-export const parquet = (path: PathsJson, options: { where?: WhereJson } = {}): SourceJson => ({
+export const parquet = (path: PathsJson, options: { where?: WhereJson; root?: string } = {}): SourceJson => ({
   parquet: Object.keys(options).length === 0 ? path : { path, ...options },
 })
 
@@ -162,8 +171,19 @@ export function source(name: string, json: unknown = {}): SourceJson {
 /** One after the other. */
 export const concat = (...sources: SourceJson[]): SourceJson => ({ concat: sources })
 
-/** Side by side: the columns of all of them in one sample. */
-export const zip = (...sources: SourceJson[]): SourceJson => ({ zip: sources })
+/**
+ * Side by side: the columns of all of them in one sample. Files find each other by their names:
+ * `zip(files('img/*.png'), { source: files('mask/*.png'), rename: { file: 'mask' } })`, and
+ * `zip([a, b], { key: ['(.*)_leftImg8bit', '(.*)_gtFine_labelIds'] })`; or with `by: 'position'` by their places.
+ */
+export function zip(sources: ZipEntry<SourceJson>[], rules: ZipRules): SourceJson
+export function zip(...sources: ZipEntry<SourceJson>[]): SourceJson
+export function zip(...given: unknown[]): SourceJson {
+  const [sources, rules] = given
+  return {
+    zip: Array.isArray(sources) ? { sources, ...(rules as ZipRules) } : (given as ZipEntry<SourceJson>[]),
+  }
+}
 
 /** Some of the rows: a range, a list, or those for which conditions hold. */
 export const subset = (
@@ -188,7 +208,7 @@ export const blend = (
  */
 export const blendList = (
   list: string,
-  options: BlendRules & Required<Pick<BlendJson, 'tokens'>> & Pick<BlendJson, 'epochs'>,
+  options: BlendRules & Required<Pick<BlendJson, 'tokens'>> & Pick<BlendJson, 'epochs' | 'root'>,
 ): { blend: BlendJson } => ({ blend: { list, ...options } })
 
 /** As the source has them. */

@@ -10,6 +10,7 @@ import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { PythonJson, SourceJson, SplitJson } from '../types.js'
 import { blendParser } from './combine/blend.js'
+import { zipParser } from './combine/zip.js'
 import { arrayFiles, npyFiles } from './formats/array-files.js'
 import { arrow } from './formats/arrow.js'
 import { hdf5 } from './formats/hdf5.js'
@@ -161,7 +162,7 @@ const split: Parser<SplitJson> = (value, path) => {
 
 /** Each kind of source and what may be written for it. */
 const SOURCES: Record<SourceName, Parser<unknown>> = {
-  tar: paths,
+  tar: either(isObject, object({ path: paths, root: optional(text) }), paths),
   folder,
   files,
   zarr,
@@ -179,7 +180,7 @@ const SOURCES: Record<SourceName, Parser<unknown>> = {
   hdf5,
   netcdf4: hdf5,
   concat: list(inner, 'a list of sources', { min: 1 }),
-  zip: list(inner, 'a list of two sources or more', { min: 2 }),
+  zip: zipParser(inner),
   subset,
   split,
   blend: blendParser(inner, tokens),

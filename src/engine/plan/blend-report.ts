@@ -18,7 +18,7 @@ export function blendNotices(plan: FeedPlan, draws?: number): string[] {
   if (manifests.some(({ child }) => child.trained === undefined)) return []
   const drawn = plan.order.drawnBefore(draws ?? plan.length)
   const rows = manifests.map(({ child }) => child.epochRows ?? child.fingerprint.count)
-  const corpora = manifests.map(({ corpus, name }) => corpus ?? name)
+  const corpora = manifests.map(({ corpus, name = '' }) => corpus ?? name)
   const seen = [...new Set(corpora)].map((name): Seen => {
     const members = corpora.flatMap((corpus, i) => (corpus === name ? [i] : []))
     const sum = (of: ArrayLike<number>) => members.reduce((all, i) => all + of[i], 0)

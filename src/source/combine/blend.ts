@@ -3,13 +3,13 @@
  * from which entry a position draws.
  */
 
-import { DefinitionError, nearest, SourceError } from '../../basics/errors.js'
+import { DefinitionError, SourceError } from '../../basics/errors.js'
 import { epochsByCorpus } from '../../define/check/combine/blend.js'
 import type { BlendJson, SourceJson } from '../../define/types.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext } from '../source.js'
 import { combinedFingerprint } from './combined.js'
 import { FewNotices } from './few-notices.js'
-import type { NamedManifest } from './named.js'
+import { checkNames, contextBelow, type NamedManifest } from './named.js'
 
 /** One source of a blend that was opened. */
 export interface OpenedEntry {
@@ -25,7 +25,8 @@ export interface OpenedEntry {
   fill?: number
 }
 
-export interface OpenedBlend extends Omit<BlendJson, 'entries' | 'list' | 'tokens' | 'epochs' | 'per'> {
+export interface OpenedBlend
+  extends Omit<BlendJson, 'entries' | 'list' | 'root' | 'tokens' | 'epochs' | 'per'> {
   entries: OpenedEntry[]
   per: 'sample' | 'batch'
 }
@@ -72,7 +73,7 @@ export async function openBlend(
     opened.push({ ...entry, ...(trained !== undefined && { fill: trained / fingerprint.count }) })
   }
   few?.end()
-  const { list, tokens: _, entries: __, epochs: ___, per = 'sample', ...rules } = json
+  const { list, tokens: _, entries: __, epochs: ___, root: ____, per = 'sample', ...rules } = json
   if (rules.by === 'tokens') checkFills(opened)
   const prints = sources.map(({ manifest }) => manifest.fingerprint)
   const count = prints.reduce((sum, print) => sum + print.count, 0)
@@ -106,7 +107,7 @@ function written({ entries }: BlendJson): Entry[] {
 /** The files of a list: entries of their corpora, which are all sources of tokens alike. */
 async function listed(json: BlendJson, list: string, { root }: OpenContext): Promise<Entry[]> {
   const { readTokenList } = await import('../tokens/list.js')
-  const files = await readTokenList(list, root)
+  const files = await readTokenList(list, root, json.root)
   const corpora = [...new Set(files.map(({ corpus }) => corpus))]
   const epochs = json.epochs && epochsByCorpus(json.epochs, corpora)
   return files.map(({ line, prefix, corpus, name, weight }) => ({
@@ -125,17 +126,11 @@ async function openEntry(
   nesting: Nesting,
 ): Promise<NamedManifest> {
   const { source, rename, shown, corpus, where } = entry
-  const back = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
-  const wanted = context.wanted.map(column => back.get(column) ?? column)
-  const most = Object.fromEntries(
-    Object.entries(context.most ?? {}).map(([column, bytes]) => [back.get(column) ?? column, bytes]),
-  )
-  const indexed = context.indexed?.map(column => back.get(column) ?? column)
-  const child = await nesting.open(source, { ...context, wanted, indexed, most }).catch(error => {
+  const child = await nesting.open(source, contextBelow(context, rename)).catch(error => {
     if (where === undefined || !(error instanceof SourceError)) throw error
     throw new SourceError(`${where}: ${error.message}`, { file: error.file, cause: error })
   })
-  checkNames(shown, rename, nesting.attach(child).columns)
+  checkNames(`blend: source "${shown}"`, rename, nesting.attach(child))
   const { fingerprint, indexBytes } = child
   return {
     kind: 'named',
@@ -176,17 +171,4 @@ function checkFills(entries: readonly OpenedEntry[]): void {
       'source.blend.by',
       `"tokens" goes with sources of tokens alone, and "${without.name}" is none`,
     )
-}
-
-function checkNames(
-  name: string,
-  rename: Readonly<Record<string, string>>,
-  columns: readonly string[],
-): void {
-  for (const from of Object.keys(rename)) {
-    if (columns.includes(from)) continue
-    const near = nearest(from, columns)
-    const hint = near ? `did you mean "${near}"?` : `it has ${columns.join(', ')}`
-    throw new SourceError(`blend: source "${name}" has no column "${from}" to rename; ${hint}`)
-  }
 }

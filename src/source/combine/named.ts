@@ -1,14 +1,15 @@
 /**
- * An entry of a blend: a source with a name and with new names for some of its columns. Its samples get a column
- * `source` that holds the name, and the name stands before their ids. `blend.ts` makes them.
+ * A source with new names for some of its columns. As an entry of a blend it has a name, too: its samples get a column
+ * `source` that holds the name, and the name stands before their ids. `blend.ts` and `zip.ts` make them.
  */
-import { SourceError } from '../../basics/errors.js'
+import { nearest, SourceError } from '../../basics/errors.js'
 import { Around } from '../around.js'
 import type {
   Column,
   IndexColumn,
   Layout,
   Manifest,
+  OpenContext,
   Pieces,
   Present,
   Source,
@@ -19,8 +20,8 @@ import type { TokenRows } from '../tokens/token-rows.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
-  /** Stands before ids; and in the column `source`, unless it belongs to a corpus. */
-  name: string
+  /** Stands before ids; and in the column `source`, unless it belongs to a corpus. Absent in a zip. */
+  name?: string
   corpus?: string
   /** New names by old ones. */
   rename: Record<string, string>
@@ -30,35 +31,60 @@ export interface NamedManifest extends Manifest {
 /** Not to be written in a definition: made by a blend. */
 export const named: SourceKind<never> = {
   open() {
-    throw new SourceError('"named" is no source of its own: use "blend"')
+    throw new SourceError('"named" is no source of its own: use "blend" or "zip"')
   },
 
   attach(manifest, nesting) {
     const { child, name, rename, corpus = name } = manifest as NamedManifest
-    return new NamedSource(nesting.attach(child), name, rename, corpus)
+    const source = nesting.attach(child)
+    return name === undefined
+      ? new RenamedSource(source, rename)
+      : new NamedSource(source, rename, name, corpus as string)
   },
 }
 
-class NamedSource extends Around {
+/** What a source is opened with whose columns get new names: the columns by their old ones. */
+export function contextBelow(context: OpenContext, rename: Readonly<Record<string, string>>): OpenContext {
+  const back = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
+  const below = (column: string): string => back.get(column) ?? column
+  const most = Object.entries(context.most ?? {}).map(([column, bytes]) => [below(column), bytes])
+  return {
+    ...context,
+    wanted: context.wanted.map(below),
+    indexed: context.indexed?.map(below),
+    most: Object.fromEntries(most),
+  }
+}
+
+/** Refuses new names for columns that the source, as messages call it, does not have. */
+export function checkNames(
+  what: string,
+  rename: Readonly<Record<string, string>>,
+  { columns }: Source,
+): void {
+  for (const from of Object.keys(rename)) {
+    if (columns.includes(from)) continue
+    const near = nearest(from, columns)
+    const hint = near ? `did you mean "${near}"?` : `it has ${columns.join(', ')}`
+    throw new SourceError(`${what} has no column "${from}" to rename; ${hint}`)
+  }
+}
+
+class RenamedSource extends Around {
   private readonly oldNames: Map<string, string>
   /** The columns as the source below knows them, by the very array that was asked with. */
   private readonly translated = new WeakMap<readonly string[], readonly string[]>()
 
   constructor(
     source: Source,
-    private readonly name: string,
-    private readonly rename: Readonly<Record<string, string>>,
-    private readonly corpus: string,
+    protected readonly rename: Readonly<Record<string, string>>,
+    more: readonly string[] = [],
   ) {
     super(source, {
-      columns: renamed(source.columns, rename),
-      indexed: renamed(source.indexed ?? [], rename),
+      columns: [...renamed(source.columns, rename), ...more],
+      indexed: [...renamed(source.indexed ?? [], rename), ...more],
     })
     this.oldNames = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
-  }
-
-  override id(row: number, epoch?: number): string {
-    return `${this.name}/${this.source.id(row, epoch)}`
   }
 
   override wholeFile(row: number): WholeFile | undefined {
@@ -83,10 +109,6 @@ class NamedSource extends Around {
     }
   }
 
-  override index(name: string): IndexColumn | undefined {
-    return name === 'source' ? { type: 'string', at: () => this.corpus } : super.index(name)
-  }
-
   override sample(
     row: number,
     epoch: number,
@@ -97,8 +119,7 @@ class NamedSource extends Around {
     const values = this.source.sample(row, epoch, below, got)
     const out: Record<string, Column> = {}
     columns.forEach((column, i) => {
-      if (column === 'source') out.source = this.corpus
-      else if (values[below[i]] !== undefined) out[column] = values[below[i]]
+      if (values[below[i]] !== undefined) out[column] = values[below[i]]
     })
     return out
   }
@@ -135,7 +156,46 @@ class NamedSource extends Around {
   }
 }
 
+class NamedSource extends RenamedSource {
+  constructor(
+    source: Source,
+    rename: Readonly<Record<string, string>>,
+    private readonly name: string,
+    private readonly corpus: string,
+  ) {
+    super(source, rename, ['source'])
+  }
+
+  override id(row: number, epoch?: number): string {
+    return `${this.name}/${super.id(row, epoch)}`
+  }
+
+  override present(row: number): Present {
+    const { columns, possible, ...why } = super.present(row)
+    return {
+      columns: [...columns, 'source'],
+      ...(possible && { possible: [...possible, 'source'] }),
+      ...why,
+    }
+  }
+
+  override index(name: string): IndexColumn | undefined {
+    return name === 'source' ? { type: 'string', at: () => this.corpus } : super.index(name)
+  }
+
+  override sample(
+    row: number,
+    epoch: number,
+    columns: readonly string[],
+    got: Pieces,
+  ): Record<string, Column> {
+    const out = super.sample(row, epoch, columns, got)
+    if (columns.includes('source')) out.source = this.corpus
+    return out
+  }
+}
+
 /** The names of columns here, by those that they have below. */
 function renamed(names: readonly string[], rename: Readonly<Record<string, string>>): string[] {
-  return [...names.map(name => rename[name] ?? name), 'source']
+  return names.map(name => rename[name] ?? name)
 }

@@ -1,9 +1,12 @@
 /**
- * Sources side by side: row i of the zip has the columns of row i of every part. Ids and keys are those of the
- * first part. The parts must have equal counts and no column in common.
+ * Sources side by side: row i of the zip has the columns of row i of every part, or, where samples are files, of the row with
+ * the same key (pairs.ts). Ids and keys are those of the first part. The parts must have equal counts and no column in common.
  */
+import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
+import { zipParts } from '../../define/nested.js'
+import type { ZipEntry, ZipOf, ZipRules } from '../../define/order-types.js'
 import type { SourceJson } from '../../define/types.js'
 import { type EveryMember, leavesOf, movingOf } from '../around.js'
 import { joinedLayouts } from '../layout.js'
@@ -23,6 +26,9 @@ import type {
   WholeFile,
 } from '../source.js'
 import { combinedFingerprint, joined } from './combined.js'
+import { checkNames, contextBelow, type NamedManifest } from './named.js'
+import { isNamedByFiles, pairByKey } from './pairs.js'
+import { selectedManifest } from './selected.js'
 import { unitsBeside } from './unit-borders.js'
 
 interface ZipManifest extends Manifest {
@@ -30,21 +36,15 @@ interface ZipManifest extends Manifest {
   children: Manifest[]
 }
 
-export const zip: SourceKind<SourceJson[]> = {
+export const zip: SourceKind<ZipOf<SourceJson>> = {
   async open(json, context, nesting) {
+    const { entries, ...rules } = zipParts(json)
     const children: Manifest[] = []
-    for (const child of json) children.push(await nesting.open(child, { ...context, indexed: [] }))
-    await indexParts(json, children, context, nesting)
-    checkParts(children.map(nesting.attach), context.wanted)
-    const prints = children.map(child => child.fingerprint)
-    const manifest: ZipManifest = {
-      kind: 'zip',
-      fingerprint: combinedFingerprint('zip', prints[0].count, null, prints),
-      stamp: joined(children.map(child => child.stamp)),
-      indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
-      children,
-    }
-    return manifest
+    for (const [i, entry] of entries.entries())
+      children.push(await openPart(entry, i, { ...context, indexed: [] }, nesting))
+    await indexParts(entries, children, context, nesting)
+    checkColumns(children.map(nesting.attach), context.wanted)
+    return sideBySide(children, rules, nesting)
   },
 
   attach(manifest, nesting) {
@@ -141,9 +141,71 @@ class ZipSource implements EveryMember {
   }
 }
 
+/** Opens a source of a zip, and gives its columns their new names. */
+async function openPart(
+  entry: ZipEntry<SourceJson>,
+  number: number,
+  context: OpenContext,
+  nesting: Nesting,
+): Promise<Manifest> {
+  if (!('source' in entry)) return nesting.open(entry, context)
+  const { source, rename = {} } = entry
+  const child = await nesting.open(source, contextBelow(context, rename))
+  checkNames(`zip: source ${number}`, rename, nesting.attach(child))
+  const { fingerprint, stamp, content, indexBytes } = child
+  const manifest: NamedManifest = {
+    kind: 'named',
+    fingerprint,
+    stamp,
+    ...(content !== undefined && { content }),
+    indexBytes,
+    rename,
+    child,
+  }
+  return manifest
+}
+
+/** Manifests side by side, of files those with the same keys. Which rows these are belongs to the order where it is not what positions say. */
+function sideBySide(children: Manifest[], { by, key }: ZipRules, nesting: Nesting): ZipManifest {
+  const prints = children.map(child => child.fingerprint)
+  const paired = [...children]
+  const parts = children.map(nesting.attach)
+  const sides = parts.flatMap((source, number) =>
+    by !== 'position' && isNamedByFiles(children[number]) ? [{ source, number, pattern: key?.[number] }] : [],
+  )
+  if (key !== undefined && sides.length < parts.length)
+    throw new SourceError(
+      'zip: "key" goes with sources whose samples are files with names of their own: leave it out, rows are then paired by position',
+    )
+  const hash = createHash('sha256')
+  let moved = false
+  for (const [i, rows] of (sides.length > 1 ? pairByKey(sides) : []).entries()) {
+    const { number, source } = sides[i + 1]
+    if (rows === undefined) continue
+    moved = true
+    hash.update(`${number}\n`).update(rows)
+    const selection = { rows, count: rows.length }
+    paired[number] = selectedManifest('subset', null, children[number], source, selection, false)
+  }
+  checkCounts(parts)
+  return {
+    kind: 'zip',
+    fingerprint: combinedFingerprint(
+      'zip',
+      prints[0].count,
+      null,
+      prints,
+      moved ? hash.digest('hex').slice(0, 32) : undefined,
+    ),
+    stamp: joined(children.map(child => child.stamp)),
+    indexBytes: paired.reduce((sum, child) => sum + child.indexBytes, 0),
+    children: paired,
+  }
+}
+
 /** Columns that no part has in its index are read by the first part that has them. */
 async function indexParts(
-  json: readonly SourceJson[],
+  entries: readonly ZipEntry<SourceJson>[],
   children: Manifest[],
   context: OpenContext,
   nesting: Nesting,
@@ -154,7 +216,7 @@ async function indexParts(
   const missing = indexed.filter(name => parts.every(part => part.index(name) === undefined))
   for (const [i, part] of parts.entries()) {
     const own = missing.filter(name => part.columns.includes(name) && !isBefore(parts, i, name))
-    if (own.length > 0) children[i] = await nesting.open(json[i], { ...context, indexed: own })
+    if (own.length > 0) children[i] = await openPart(entries[i], i, { ...context, indexed: own }, nesting)
   }
 }
 
@@ -162,13 +224,15 @@ function isBefore(parts: readonly Source[], i: number, name: string): boolean {
   return parts.slice(0, i).some(part => part.columns.includes(name))
 }
 
-function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
+function checkCounts(parts: readonly Source[]): void {
   const counts = parts.map(part => part.count)
-  if (counts.some(count => count !== counts[0])) {
-    throw new SourceError(
-      `the sources of a zip have ${counts.join(', ')} samples: they must be equal; take a subset of the longer ones`,
-    )
-  }
+  if (counts.every(count => count === counts[0])) return
+  throw new SourceError(
+    `the sources of a zip have ${counts.join(', ')} samples: they must be equal; take a subset of the longer ones`,
+  )
+}
+
+function checkColumns(parts: readonly Source[], wanted: readonly string[]): void {
   const seen = new Map<string, number>()
   parts.forEach((part, i) => {
     for (const column of part.columns) {
@@ -177,7 +241,7 @@ function checkParts(parts: readonly Source[], wanted: readonly string[]): void {
       if (before !== undefined && wanted.includes(column)) {
         throw new SourceError(
           `column "${column}" is in source ${before} and in source ${i} of a zip: a field can't tell which is meant; ` +
-            'rename the members of one of them; {"npy": {…, "column": NAME}} names that of .npy files',
+            `give it another name in one of them: {"zip": [{"source": …, "rename": {"${column}": NAME}}, …]}`,
         )
       }
       if (before === undefined) seen.set(column, i)

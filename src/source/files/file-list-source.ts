@@ -3,6 +3,7 @@ import { SourceError } from '../../basics/errors.js'
 import type { FileIdentity } from '../../store/identity.js'
 import type { Version } from '../../store/store.js'
 import { fileKey } from '../find/file-key.js'
+import { goesUp } from '../find/within.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { Column, IndexColumn, Need, Pieces, Source, WholeFile } from '../source.js'
@@ -36,6 +37,9 @@ export abstract class FileListSource implements Source {
     }
     const folders = index.text('folders')
     this.folders = Array.from({ length: folders.length }, (_, i) => folders.at(i))
+    // An index comes with the data, and names nothing that is not below its root.
+    const wrong = this.folders.find(goesUp)
+    if (wrong !== undefined) throw forged(manifest.index, wrong)
     this.folder = index.numbers('folder')
     this.names = index.text('name')
     this.sizes = index.numbers('size')
@@ -96,8 +100,19 @@ export abstract class FileListSource implements Source {
   }
 
   private file(row: number): string {
-    return this.prefix + this.path(row)
+    const name = this.names.at(row)
+    if (name.includes('/')) throw forged(this.manifest.index, name)
+    return this.prefix + this.folders[this.folder[row]] + name
   }
+}
+
+function forged(index: string, name: string): SourceError {
+  return new SourceError(
+    `${index} names ${name}, which leads out of its folder: remove the index, it is made anew`,
+    {
+      file: index,
+    },
+  )
 }
 
 /** Lower case, without the dot; empty where there is none. */

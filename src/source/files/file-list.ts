@@ -10,6 +10,7 @@ import { isMissing } from '../../store/store.js'
 import { prefixOf } from '../find/names.js'
 import { type FoundObject, objectColumns } from '../find/objects.js'
 import { type WalkOptions, walkFiles } from '../find/walk.js'
+import { type LinksOut, tellOfLinks } from '../find/within.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
 import { writeIndex } from '../index/write.js'
@@ -65,6 +66,7 @@ interface FileListMeta {
   bytes: number
   spec: string
   leftOut?: LeftOut
+  links?: LinksOut
   /** Of the paths and versions of objects. */
   listing?: string
 }
@@ -87,17 +89,32 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
     doubted: context.check === 'nothing',
     build: async target => {
       const progress = (files: number): void => context.progress?.(files, 0, `listing ${root}`, 'files')
-      const { count, bytes, digest, folders, folderTimes, folder, name, size, time } = await walkFiles(root, {
-        ...walk,
-        progress,
-        notice: context.notice,
-      })
+      const { count, bytes, digest, folders, folderTimes, folder, name, size, time, links } = await walkFiles(
+        root,
+        {
+          ...walk,
+          progress,
+          notice: context.notice,
+        },
+      )
       const leftOut = wanted.leftOut?.()
-      const meta = { digest, bytes, spec, ...(leftOut && { leftOut }) } satisfies FileListMeta
+      const meta = {
+        digest,
+        bytes,
+        spec,
+        ...(leftOut && { leftOut }),
+        ...(links && { links }),
+      } satisfies FileListMeta
       writeIndex(target, 'files', count, meta, { folders, folderTimes, folder, name, size, time })
     },
   })
+  tellOfLinks(root, linksOf(found), context.notice)
   return { ...found, checked: most(found.header.count) === found.header.count }
+}
+
+/** Links that led out when the index was made. One by an earlier version does not know. */
+export function linksOf({ header }: IndexFound): LinksOut | undefined {
+  return (header.meta as unknown as FileListMeta).links
 }
 
 /** The same for objects, which are listed every time: the index is of these very ones, or made anew. */
@@ -160,9 +177,9 @@ export function shortHash(text: string): string {
 /** What an index of files must have. Right checksums do not show that: another program may have written it. */
 function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
   if (kind !== 'files') return `it is an index of "${kind}"`
-  const { digest, bytes, spec: made, leftOut = {} } = meta as Partial<FileListMeta>
+  const { digest, bytes, spec: made, leftOut = {}, links } = meta as Partial<FileListMeta>
   if (made !== spec) return 'it was made for other names'
-  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut))
+  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut) || !isSome(links))
     return 'it is malformed: what it tells of its files'
   const stamp = columns.version === undefined ? 'time' : 'version'
   const rows = ['folder', 'name', 'size', stamp].every(name => columns[name]?.length === count)
@@ -175,9 +192,13 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
 function isLeftOut(value: LeftOut | null): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { outside, hidden, others = {} } = value
-  const some = [outside, hidden].filter(one => one !== undefined)
-  if (!some.every(one => typeof one?.count === 'number' && typeof one.first === 'string')) return false
+  if (![outside, hidden].every(isSome)) return false
   return typeof others === 'object' && others !== null && Object.values(others).every(Number.isFinite)
+}
+
+/** Some, or none. */
+export function isSome(value: Some | undefined): boolean {
+  return value === undefined || (typeof value?.count === 'number' && typeof value.first === 'string')
 }
 
 /** Whether a folder, or one of `most` files that are spread evenly, is no longer what it was. */

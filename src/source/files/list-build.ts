@@ -12,8 +12,9 @@ import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../store/access.js'
 import { isMissing } from '../../store/store.js'
 import { schemeOf } from '../../store/stores.js'
 import { commonFolder } from '../find/common-folder.js'
-import { prefixOf, resolveName, withoutSlash } from '../find/names.js'
+import { folderOf, prefixOf, withoutSlash } from '../find/names.js'
 import { oneStore } from '../find/objects.js'
+import { boundName, LinkCounter, type LinksOut, leadsOut } from '../find/within.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
 import { type IndexedObject, indexedObject, isSameObject } from '../index/indexed-object.js'
 import { hashKey } from '../index/key-hash.js'
@@ -51,6 +52,8 @@ export interface ListMeta {
   /** The folder that the names in the index are relative to, from the wanted root on. */
   from: string
   columns: ListColumn[]
+  /** Files that are links out of the root. */
+  links?: LinksOut
 }
 
 export async function buildListIndex(
@@ -71,7 +74,7 @@ export async function buildListIndex(
   if (hashOf(text) !== hash || !isSameObject(after, now)) {
     throw new SourceError(`${list} was changed while it was read: wait until it is finished`, { file: list })
   }
-  const { from, names } = relativeTo(wanted.root, paths, list)
+  const { from, names } = relativeTo(wanted, paths, lines)
   const files = await findFiles(listRoot(wanted.root, from), names, lines, wanted, progress, stores)
   const columns: Record<string, ColumnBuilder> = { ...files.columns }
   const digest = createHash('sha256').update(files.digest)
@@ -89,21 +92,59 @@ export async function buildListIndex(
     list: { ...now, hash },
     from,
     columns: [...cells].map(([name, { numbers }]) => ({ name, number: numbers !== undefined })),
+    ...(files.links && { links: files.links }),
   }
   writeIndex(target, 'list', names.length, { ...meta }, columns)
 }
 
-/** Paths relative to a folder that all of them lie below: the root if they do, otherwise the nearest above them all. */
-function relativeTo(root: string, paths: readonly string[], list: string): { from: string; names: string[] } {
+/**
+ * Paths relative to a folder that all of them lie below: the root if they do, otherwise the nearest above them all. None leads out
+ * of the root, or the folder of the list.
+ */
+function relativeTo(
+  { list, root }: ListWanted,
+  paths: readonly string[],
+  lines: readonly number[],
+): { from: string; names: string[] } {
+  const bounds = { folder: folderOf(list), root }
+  const outside: { row: number; file: string }[] = []
+  const bound = (path: string, row: number): string => {
+    const { file, inside } = boundName(path, bounds, [root, bounds.folder])
+    if (!inside) outside.push({ row, file })
+    return file
+  }
+  const check = (): void => {
+    if (outside.length === 0) return
+    const [{ row }] = outside
+    // With another root these would be elsewhere.
+    const mixed = paths.some(
+      path => !isAbsolute(path) && !path.startsWith('..') && schemeOf(path) === undefined,
+    )
+    throw leadsOut(
+      `${list}, line ${lines[row]}: ${paths[row]}`,
+      outside.map(({ file }) => file),
+      bounds,
+      mixed ? 'write all of its paths relative to one folder, and give that as "root"' : undefined,
+    )
+  }
   if (schemeOf(root) !== undefined || paths.some(path => schemeOf(path) !== undefined)) {
-    const whole = paths.map(path => resolveName(root, path))
+    const whole = paths.map(bound)
     oneStore(new Set(whole.map(schemeOf)), list)
+    check()
     const within = whole.every(name => name.startsWith(prefixOf(root)))
     const common = within ? prefixOf(root) : commonFolder(whole)
     return { from: within ? '' : withoutSlash(common), names: whole.map(name => name.slice(common.length)) }
   }
-  const names = paths.map(path => (isAbsolute(path) ? relative(root, path) : normalize(path)))
-  if (!names.some(name => name.startsWith('../'))) return { from: '', names }
+  let isUp = false
+  const names = paths.map((path, row) => {
+    const name = isAbsolute(path) ? relative(root, path) : normalize(path)
+    if (name !== '..' && !name.startsWith('../')) return name
+    const below = relative(root, bound(path, row))
+    isUp ||= below.startsWith('../')
+    return below
+  })
+  check()
+  if (!isUp) return { from: '', names }
   const whole = names.map(name => resolve(root, name))
   const common = commonFolder(whole)
   return { from: relative(root, common), names: whole.map(file => file.slice(common.length)) }
@@ -147,10 +188,10 @@ async function findFiles(
   folder: string,
   names: readonly string[],
   lines: readonly number[],
-  { list, path }: ListWanted,
+  { list, root, path }: ListWanted,
   progress: (lines: number) => void,
   stores: StoreOf,
-): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string }> {
+): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string; links?: LinksOut }> {
   const numbers = new Map<string, number>()
   const [folders, name] = [new TextBuilder(), new TextBuilder()]
   const [number, size, time] = [new NumberBuilder(), new NumberBuilder(), new NumberBuilder()]
@@ -158,6 +199,7 @@ async function findFiles(
   const objects =
     schemeOf(folder) === undefined ? undefined : await lookAtObjects(folder, names, stores, progress)
   const repeats = new Repeats(names.length)
+  const links = new LinkCounter([root, folderOf(list)])
   const hash = createHash('sha256')
   const missing: string[] = []
   let unhashed = ''
@@ -165,6 +207,7 @@ async function findFiles(
   let bytes = 0
   for (let row = 0; row < names.length; row++) {
     const look = objects === undefined ? lookAt(join(folder, names[row])) : objects.get(names[row])
+    if (objects === undefined && look !== undefined) links.file(join(folder, names[row]))
     const stat = look?.stat
     if (look?.isFile !== true) {
       const problem = look === undefined ? 'is missing' : 'is no file'
@@ -204,7 +247,7 @@ async function findFiles(
   }
   const stamps: Record<string, ColumnBuilder> = objects === undefined ? { time } : { version }
   const columns = { folders, folder: number, name, size, ...stamps, ...repeats.columns() }
-  return { columns, bytes, digest: hash.update(unhashed).digest('hex') }
+  return { columns, bytes, digest: hash.update(unhashed).digest('hex'), links: links.found }
 }
 
 /** Counts how often a name came before: a file may stand in several lines. */

@@ -8,7 +8,8 @@ import type { ListJson } from '../../define/types.js'
 import { statOf } from '../../store/access.js'
 import { codeOf } from '../../store/store.js'
 import { Stores, schemeOf } from '../../store/stores.js'
-import { folderOf, resolveFolder } from '../find/names.js'
+import { folderOf, prefixOf, resolveFolder } from '../find/names.js'
+import { isWithin, tellOfLinks } from '../find/within.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
 import { type IndexedObject, indexedObject, isIndexedObject, isSameObject } from '../index/indexed-object.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
@@ -19,6 +20,8 @@ import {
   type FileList,
   type FileListManifest,
   fileListManifest,
+  isSome,
+  linksOf,
   lookedAt,
   shortHash,
 } from './file-list.js'
@@ -89,6 +92,7 @@ async function obtainListIndex(wanted: ListWanted, context: OpenContext, stores:
         malformed(header, spec) ??
         staleness(header, list, now) ??
         changed ??
+        misplaced(header, file, wanted) ??
         changedFile(new IndexFile(file, false, header), rootOf(header), most(header)),
       notice: context.notice,
       doubted: context.check === 'nothing',
@@ -103,7 +107,19 @@ async function obtainListIndex(wanted: ListWanted, context: OpenContext, stores:
     changed = await changedObject(new IndexFile(path, false, header), rootOf(header), most(header), stores)
     if (changed !== undefined) found = await obtain()
   }
+  tellOfLinks(root, linksOf(found), context.notice)
   return { ...found, checked: most(found.header) === found.header.count }
+}
+
+/** An index by an earlier version, or one that came with the data, may name what a list may not. */
+function misplaced({ meta }: IndexHeader, file: string, { list, root }: ListWanted): string | undefined {
+  const { from } = meta as unknown as ListMeta
+  if (from === '') return undefined
+  const folders = new IndexFile(file).text('folders')
+  const base = prefixOf(listRoot(root, from))
+  for (let i = 0; i < folders.length; i++)
+    if (!isWithin(`${base}${folders.at(i)}x`, [root, folderOf(list)])) return 'it names files elsewhere'
+  return undefined
 }
 
 async function identityOf(list: string, stores: Stores): Promise<IndexedObject> {
@@ -120,10 +136,10 @@ async function identityOf(list: string, stores: Stores): Promise<IndexedObject> 
 /** What an index of a list must have. Right checksums do not show that: another program may have written it. */
 function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): string | undefined {
   if (kind !== 'list') return `it is an index of "${kind}"`
-  const { digest, bytes, spec: made, list, from, columns: cells } = meta as Partial<ListMeta>
+  const { digest, bytes, spec: made, list, from, columns: cells, links } = meta as Partial<ListMeta>
   if (made !== spec) return 'it was made for another column or folder'
   const told = typeof digest === 'string' && typeof bytes === 'number' && typeof from === 'string'
-  if (!told || !isIndexedObject(list) || !Array.isArray(cells))
+  if (!told || !isIndexedObject(list) || !Array.isArray(cells) || !isSome(links))
     return 'it is malformed: what it tells of the list'
   const names = cells.flatMap(({ name, number }) => [`cell.${name}`, ...(number ? [`number.${name}`] : [])])
   if (columns.repeat !== undefined) names.push('repeat')

@@ -11,6 +11,7 @@ import { SourceError } from '../../basics/errors.js'
 import { kindOf } from '../../system/files/regular.js'
 import { NumberBuilder, TextBuilder } from '../index/columns.js'
 import { NameList } from './name-list.js'
+import { LinkCounter, type LinksOut } from './within.js'
 
 /** Folder entries fetched from the system at once. */
 const ENTRIES = 1024
@@ -41,6 +42,8 @@ export interface FileColumns {
   time: NumberBuilder
   /** Of relative paths and sizes. */
   digest: string
+  /** Links that lead out of the root. */
+  links: LinksOut | undefined
 }
 
 export async function walkFiles(root: string, options: WalkOptions): Promise<FileColumns> {
@@ -59,11 +62,14 @@ class Walk {
   private readonly hash: Hash = createHash('sha256')
   private unhashed = ''
   private bytes = 0
+  private readonly links: LinkCounter
 
   constructor(
     private readonly root: string,
     private readonly options: WalkOptions,
-  ) {}
+  ) {
+    this.links = new LinkCounter([root])
+  }
 
   /** One folder and all below it. `above` are the identities of the folders it lies in. */
   async visit(path: string, above: readonly string[]): Promise<void> {
@@ -87,7 +93,8 @@ class Walk {
     this.hash.update(this.unhashed)
     const { folders, folderTimes, folder, name, size, time, bytes } = this
     const digest = this.hash.digest('hex').slice(0, 32)
-    return { count: name.length, bytes, folders, folderTimes, folder, name, size, time, digest }
+    const links = this.links.found
+    return { count: name.length, bytes, folders, folderTimes, folder, name, size, time, digest, links }
   }
 
   /** The wanted names in a folder, sorted. Folders end with a slash, so that the order is that of whole paths. */
@@ -95,8 +102,11 @@ class Walk {
     const names = new NameList()
     for await (const entry of await openFolder(this.whole(path))) {
       if (isFolder(entry)) {
-        if (this.options.enter(`${path}${entry.name}/`)) names.add(`${entry.name}/`)
+        if (!this.options.enter(`${path}${entry.name}/`)) continue
+        names.add(`${entry.name}/`)
       } else if (this.options.take(path + entry.name)) names.add(entry.name)
+      else continue
+      if (entry.isSymbolicLink()) this.links.link(this.whole(path) + entry.name)
     }
     names.sort()
     return names

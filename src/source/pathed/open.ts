@@ -1,9 +1,9 @@
 /**
  * Looks up the files that the paths of a table lead to, once: names, sizes and times, in an index. A path is relative to the folder of
- * the table's file, and never leads out of it: a table from elsewhere must not read whatever it names.
+ * the table's file, and leads out of neither this nor the root that the definition gives (find/within.ts).
  */
 import { createHash } from 'node:crypto'
-import { resolve } from 'node:path'
+import { isAbsolute } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import { inParallel } from '../../basics/parallel.js'
 import { ASKED_AT_ONCE, statOf } from '../../store/access.js'
@@ -11,7 +11,10 @@ import type { LocalVersion } from '../../store/identity.js'
 import { Reader } from '../../store/reader.js'
 import { isMissing } from '../../store/store.js'
 import { Stores, schemeOf } from '../../store/stores.js'
-import { folderOf, prefixOf, resolveName } from '../find/names.js'
+import { isSome } from '../files/file-list.js'
+import { commonFolder } from '../find/common-folder.js'
+import { folderOf, prefixOf, resolveFolder } from '../find/names.js'
+import { boundName, LinkCounter, type LinksOut, tellOfLinks } from '../find/within.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns.js'
 import { wrongLength } from '../index/of-file.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
@@ -34,14 +37,29 @@ export async function withFiles(
   readColumn: ReadColumn,
 ): Promise<Manifest> {
   using stores = new Stores()
+  const given = (json as { root?: string }).root
+  const root = given === undefined ? undefined : resolveFolder(context.root, given)
+  if (root !== undefined && schemeOf(root) !== schemeOf(source.where?.(0)?.file ?? ''))
+    throw new SourceError(
+      `"root": ${root} is in another store than the table: files lie in that of the table`,
+    )
   const pathed: PathedColumn[] = []
   for (const name of context.wanted) {
-    if (!source.columns.includes(name) || !(await leadsSomewhere(source, `${name}.path`, stores))) continue
+    if (!source.columns.includes(name) || !(await leadsSomewhere(source, name, root, stores))) continue
     const paths = await readColumn(`${name}.path`)
     if (paths === undefined) continue
-    const table: Table = { source, name, paths, of: digestOf([child.fingerprint.digest, child.stamp]) }
+    const of = digestOf([child.fingerprint.digest, child.stamp, ...(root === undefined ? [] : [root])])
+    const table: Table = { source, name, paths, root, of }
     const { path, header } = await filesOf(table, digestOf([name, json]).slice(0, 12), context, stores)
-    pathed.push({ name, path, checksum: header.checksum })
+    const { links, elsewhere } = header.meta as Partial<Told>
+    tellOfLinks(`the files of column "${name}"`, isSome(links) ? links : undefined, context.notice)
+    pathed.push({
+      name,
+      path,
+      checksum: header.checksum,
+      ...(root !== undefined && { root }),
+      ...(typeof elsewhere === 'string' && { elsewhere }),
+    })
   }
   if (pathed.length === 0) return child
   const { fingerprint, stamp, content, indexBytes } = child
@@ -62,7 +80,16 @@ interface Table {
   source: Source
   name: string
   paths: IndexColumn
+  root: string | undefined
   of: string
+}
+
+/** What the index tells besides its rows. */
+interface Told {
+  /** Files that are links out of the folder of the table and the root. */
+  links: LinksOut
+  /** The folder in which all files lie that rows may not name. */
+  elsewhere: string
 }
 
 function filesOf(
@@ -102,36 +129,45 @@ function isThere(stores: Stores, file: string): boolean {
   }
 }
 
-/** Whether the path of the first, the middle or the last row is that of a file. Names of pictures that are in the table are none. */
-async function leadsSomewhere(source: Source, column: string, stores: Stores): Promise<boolean> {
+/**
+ * Whether the path of the first, the middle or the last row is that of a file, or leads out although the row has no bytes. Names of
+ * pictures that are in the table are none.
+ */
+async function leadsSomewhere(
+  source: Source,
+  name: string,
+  root: string | undefined,
+  stores: Stores,
+): Promise<boolean> {
+  const column = `${name}.path`
   if (!source.columns.includes(column)) return false
   const reader = new RowReader(source, new Reader(stores))
   for (const row of new Set([0, source.count >> 1, source.count - 1])) {
-    const { sample } = await reader.read(row, [column])
+    const { sample } = await reader.read(row, [name, column])
     const value = sample[column]
     if (value === undefined || typeof value === 'number' || typeof value === 'bigint') continue
-    const file = fileAt(
-      source,
-      row,
-      typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString(),
-    )
-    if (file !== undefined && (await sizeAndTime(stores, file)) !== undefined) return true
+    const path = typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString()
+    const { file, inside } = fileAt(source, row, path, root)
+    if (inside ? (await sizeAndTime(stores, file)) !== undefined : sample[name] === undefined) return true
   }
   return false
 }
 
-/** The file that a path leads to; undefined where it leads out of the folder of the table. */
-function fileAt(source: Source, row: number, path: string): string | undefined {
+/** The file that a path leads to, and whether it may. */
+function fileAt(
+  source: Source,
+  row: number,
+  path: string,
+  root: string | undefined,
+): { file: string; inside: boolean } {
   const folder = folderOf(source.where?.(row)?.file ?? '')
-  // Neither a home nor another store: both are elsewhere.
-  if (folder === '' || path === '' || path.includes('\0') || /^~|^file:|:\/\/|::/.test(path)) return undefined
-  const file = schemeOf(folder) === undefined ? resolve(folder, path) : besideObject(folder, path)
-  return file?.startsWith(prefixOf(folder)) ? file : undefined
-}
-
-/** In another store a path that begins with a slash is no name of an object. */
-function besideObject(folder: string, path: string): string | undefined {
-  return path.startsWith('/') ? undefined : resolveName(folder, path)
+  const elsewhere = { file: path, inside: false }
+  // A home is elsewhere, and so is another store, unless it is the root's.
+  if (folder === '' || path === '' || path.includes('\0') || /^~|^file:|::/.test(path)) return elsewhere
+  if (path.includes('://') && (root === undefined || !path.startsWith(prefixOf(root)))) return elsewhere
+  // In another store a path that begins with a slash is no name of an object.
+  if (path.startsWith('/') && schemeOf(folder) !== undefined) return elsewhere
+  return boundName(path, { folder, root })
 }
 
 async function sizeAndTime(
@@ -156,34 +192,41 @@ const BLOCK = 4096
 
 async function build(
   target: IndexTarget,
-  { source, paths, of }: Table,
+  { source, paths, root, of }: Table,
   stores: Stores,
   tell: (row: number) => void,
 ): Promise<void> {
   const missing: string[] = []
   const [size, time] = [new NumberBuilder(), new NumberBuilder()]
   const [file, version] = [new TextBuilder(), new TextBuilder()]
+  const folder = folderOf(source.where?.(0)?.file ?? '')
+  const isLocal = schemeOf(folder) === undefined
+  const links = new LinkCounter(root === undefined ? [folder] : [root, folder])
+  let elsewhere: string | undefined
   for (let first = 0; first < source.count; first += BLOCK) {
     tell(first)
     const rows = Array.from({ length: Math.min(BLOCK, source.count - first) }, (_, i) => first + i)
     const found = await inParallel(rows, ASKED_AT_ONCE, async row => {
       const path = paths.at(row)
       if (path === undefined) return { size: NO_PATH, name: '' }
-      const name = fileAt(source, row, String(path))
-      if (name === undefined) return { size: OUTSIDE, name: String(path) }
+      const { file: name, inside } = fileAt(source, row, String(path), root)
+      if (!inside) return { size: OUTSIDE, name }
       return { size: MISSING, name, ...(await sizeAndTime(stores, name)) }
     })
     for (const one of found) {
       if (one.size === MISSING && missing.length < LOOKED_FOR) missing.push(one.name)
+      if (one.size === OUTSIDE && isAbsolute(one.name))
+        elsewhere = commonFolder(elsewhere === undefined ? [one.name] : [`${elsewhere}.`, one.name])
+      if (one.size >= 0 && isLocal) links.file(one.name)
       size.push(one.size)
       file.push(one.name)
       time.push(('time' in one && one.time) || 0)
       version.push(('version' in one && one.version) || '')
     }
   }
-  const isLocal = schemeOf(source.where?.(0)?.file ?? '') === undefined
   const columns: Record<string, ColumnBuilder> = { size, file, ...(isLocal ? { time } : { version }) }
-  writeIndex(target, KIND, source.count, { of, missing }, columns)
+  const told = { ...(links.found && { links: links.found }), ...(elsewhere && { elsewhere }) }
+  writeIndex(target, KIND, source.count, { of, missing, ...told }, columns)
 }
 
 function digestOf(parts: unknown): string {

@@ -6,6 +6,8 @@
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
 import { Around } from '../around.js'
+import { folderOf, withoutSlash } from '../find/names.js'
+import { isWithin } from '../find/within.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
 import type { ByteRange, Column, Manifest, Need, Pieces, Source, SourceKind } from '../source.js'
@@ -20,6 +22,10 @@ export interface PathedColumn {
   name: string
   path: string
   checksum: number
+  /** Where files may lie besides the folder of the table. */
+  root?: string
+  /** The folder of the files that rows may not name. */
+  elsewhere?: string
 }
 
 export interface PathedManifest extends Manifest {
@@ -50,7 +56,8 @@ class PathedSource extends Around {
   override need(row: number, epoch: number, columns: readonly string[], out: Need): void {
     this.source.need(row, epoch, columns, out)
     for (const files of this.files) {
-      if (files.has(row) && columns.includes(files.name)) out.ranges.push(files.range(row))
+      if (files.has(row) && columns.includes(files.name))
+        out.ranges.push(files.range(row, this.where(row)?.file ?? ''))
     }
   }
 
@@ -81,7 +88,8 @@ class ColumnFiles {
   private readonly versions: TextColumn | undefined
   private readonly index: { path: string; checksum: number; checked: boolean }
 
-  constructor({ name, path, checksum }: PathedColumn) {
+  constructor(private readonly column: PathedColumn) {
+    const { name, path, checksum } = column
     const index = new IndexFile(path, true)
     if (index.header.checksum !== checksum)
       throw new SourceError(
@@ -100,10 +108,18 @@ class ColumnFiles {
     return this.sizes[row] >= 0
   }
 
-  range(row: number): ByteRange {
+  /** The file of a row of this table. An index comes with the data, and names no more than the table may. */
+  range(row: number, table: string): ByteRange {
     const size = this.sizes[row]
+    const file = this.names.at(row)
+    const folder = folderOf(table)
+    if (!isWithin(file, [folder, this.column.root ?? folder]))
+      throw new SourceError(
+        `${this.index.path} names ${file}, which leads out of ${folder}: remove the index, it is made anew`,
+        { file: this.index.path },
+      )
     const was: Version = this.versions?.at(row) ?? { size, mtimeMs: this.times![row], index: this.index }
-    return { file: this.names.at(row), offset: 0, length: size, was }
+    return { file, offset: 0, length: size, was }
   }
 
   /** The row has neither bytes nor a file. */
@@ -114,8 +130,9 @@ class ColumnFiles {
     throw new DecodeError(
       size === MISSING
         ? `column "${this.name}" has no bytes, and its path ${file} is no file: copy the files beside the table`
-        : `column "${this.name}" has no bytes, and its path ${file} leads out of the folder of the table: move the files there and ` +
-            'write paths relative to it, or write the bytes into the table',
+        : `column "${this.name}" has no bytes, and its path ${file} leads out of the folder of the table: if you trust it, ` +
+            `${this.column.elsewhere === undefined ? '' : `"root": ${JSON.stringify(withoutSlash(this.column.elsewhere))} in the source would do; or `}` +
+            'move the files beside the table and write paths relative to it',
     )
   }
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
+import type { TarJson } from '../../define/types.js'
 import type { Version } from '../../store/store.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
@@ -19,7 +20,7 @@ const MANY_EXTENSIONS = 256
 /** Python's pickles run code when they are read. */
 const PICKLES = ['pyd', 'pkl', 'pickle', 'pth', 'pt']
 
-export async function openTar(json: string | string[], context: OpenContext): Promise<TarManifest> {
+export async function openTar(json: TarJson, context: OpenContext): Promise<TarManifest> {
   refusePickles(context.wanted)
   using stores = new Stores()
   const shards = await findShards(json, context.root, stores)

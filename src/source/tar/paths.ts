@@ -2,6 +2,7 @@
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
 import { SourceError } from '../../basics/errors.js'
+import type { TarJson } from '../../define/types.js'
 import { readWhole } from '../../store/access.js'
 import type { Stores } from '../../store/stores.js'
 import {
@@ -13,7 +14,8 @@ import {
   patternsOf,
   statNamed,
 } from '../find/data-files.js'
-import { folderOf, resolveName } from '../find/names.js'
+import { folderOf, resolveFolder, resolveName } from '../find/names.js'
+import { boundName, leadsOut } from '../find/within.js'
 
 export interface ShardPath extends DataFile {
   /** What a shard list says about it. */
@@ -34,16 +36,15 @@ const WORDS: FileWords = {
 /** Bytes of a shard list: some 100,000 shards. */
 const MOST_LIST = 16 << 20
 
-export async function findShards(
-  spec: string | readonly string[],
-  root: string,
-  stores: Stores,
-): Promise<ShardPath[]> {
+export async function findShards(json: TarJson, root: string, stores: Stores): Promise<ShardPath[]> {
   const wanted: Named[] = []
-  for (const pattern of patternsOf(spec)) {
-    for (const found of await expandPattern(pattern, fullName(pattern, root), stores, WORDS)) {
+  const plain = typeof json === 'string' || Array.isArray(json)
+  const { path, root: given } = plain ? { path: json, root: undefined } : json
+  const listRoot = given === undefined ? undefined : resolveFolder(root, given)
+  for (const pattern of patternsOf(path)) {
+    for (const found of await expandPattern(pattern, resolveName(root, unpiped(pattern)), stores, WORDS)) {
       if (isShard(found.file)) wanted.push(found)
-      else wanted.push(...(await widsShards(found.file, pattern, stores)))
+      else wanted.push(...(await widsShards(found.file, pattern, listRoot, stores)))
     }
   }
   const shards = await describeFiles(wanted, stores, WORDS)
@@ -51,14 +52,14 @@ export async function findShards(
   return shards
 }
 
-function fullName(pattern: string, root: string): string {
+function unpiped(pattern: string): string {
   if (pattern.startsWith('pipe:')) {
     throw new SourceError(
       `"${pattern}": Millrace runs no commands from a definition, and a pipe can't be read at random; ` +
         'download the shards and name the files',
     )
   }
-  return resolveName(root, pattern)
+  return pattern
 }
 
 /** Whether a file is a shard rather than a list of shards. */
@@ -74,7 +75,12 @@ function isShard(file: string): boolean {
 }
 
 /** wids: `{"__kind__": "wids-shard-index-v1", "shardlist": [{"url", "nsamples", "filesize"?}]}`, urls relative to the file. */
-async function widsShards(list: string, pattern: string, stores: Stores): Promise<Named[]> {
+async function widsShards(
+  list: string,
+  pattern: string,
+  root: string | undefined,
+  stores: Stores,
+): Promise<Named[]> {
   const { bytes } = await statNamed({ file: list, pattern }, stores, WORDS)
   if (bytes > MOST_LIST) {
     throw new SourceError(
@@ -102,8 +108,17 @@ async function widsShards(list: string, pattern: string, stores: Stores): Promis
       },
     )
   }
-  return json.shardlist.map(({ url, nsamples, filesize }) => ({
-    file: fullName(url, folderOf(list)),
+  const bounds = { folder: folderOf(list), root }
+  const bound = json.shardlist.map(({ url }) => boundName(unpiped(url), bounds))
+  const outside = bound.findIndex(({ inside }) => !inside)
+  if (outside >= 0)
+    throw leadsOut(
+      `${list}: shard ${json.shardlist[outside].url}`,
+      bound.flatMap(({ file, inside }) => (inside ? [] : [file])),
+      bounds,
+    )
+  return json.shardlist.map(({ nsamples, filesize }, i) => ({
+    file: bound[i].file,
     pattern: list,
     expected: { list, samples: nsamples ?? undefined, bytes: filesize ?? undefined },
   }))

@@ -6,7 +6,8 @@ import { basename } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import { Stores } from '../../store/stores.js'
 import { fault, type ListText, listText, textLines } from '../files/text-lines.js'
-import { folderOf, resolveName } from '../find/names.js'
+import { folderOf, resolveFolder, resolveName } from '../find/names.js'
+import { boundName, leadsOut } from '../find/within.js'
 
 export interface ListedFile {
   line: number
@@ -18,13 +19,16 @@ export interface ListedFile {
   name: string
 }
 
-export async function readTokenList(list: string, root: string): Promise<ListedFile[]> {
+/** `given` is the folder in which its files may lie besides that of the list. */
+export async function readTokenList(list: string, root: string, given?: string): Promise<ListedFile[]> {
   using stores = new Stores()
   const text = await listText(stores, resolveName(root, list))
-  return parseTokenList(text)
+  return parseTokenList(text, given === undefined ? undefined : resolveFolder(root, given))
 }
 
-export function parseTokenList(list: ListText): ListedFile[] {
+export function parseTokenList(list: ListText, root?: string): ListedFile[] {
+  const bounds = { folder: folderOf(list.name), root }
+  const outside: ListedFile[] = []
   const files: (ListedFile & { written: string })[] = []
   for (const { line, text } of textLines(list)) {
     const fields = text.trim().split(/\s+/)
@@ -33,15 +37,24 @@ export function parseTokenList(list: ListText): ListedFile[] {
     if (weight === undefined || weight === '') continue
     if (corpus === undefined || more.length > 0)
       throw fault(list.name, line, columnsWrong(weight, written, more))
-    files.push({
+    const { file: prefix, inside } = boundName(written, bounds)
+    const file = {
       line,
       weight: weightOf(weight, list.name, line),
-      prefix: resolveName(folderOf(list.name), written),
+      prefix,
       corpus,
       name: basename(written),
       written,
-    })
+    }
+    files.push(file)
+    if (!inside) outside.push(file)
   }
+  if (outside.length > 0)
+    throw leadsOut(
+      `${list.name}, line ${outside[0].line}: ${outside[0].prefix}`,
+      outside.map(({ prefix }) => prefix),
+      bounds,
+    )
   if (files.length === 0)
     throw new SourceError(`${list.name} names no file: its lines are "<weight> <prefix> <corpus>"`, {
       file: list.name,

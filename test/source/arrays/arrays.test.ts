@@ -114,7 +114,7 @@ describe('.npy files with a name for their column', () => {
     const source = attachSource(structuredClone(await open({ zip: [first, second] }, wanted)))
     for (const row of await rowsOf(source, wanted)) expect(row.label).toEqual(row.data)
     expect(source.layout!()!.schema.map(column => column.name)).toEqual(wanted)
-    await expect(open({ zip: [first, first] }, wanted)).rejects.toThrow('{"npy": {…, "column": NAME}} names')
+    await expect(open({ zip: [first, first] }, wanted)).rejects.toThrow('"rename": {"data": NAME}')
   })
 
   it('have the order that they had without it', async () => {

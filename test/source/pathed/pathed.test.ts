@@ -86,6 +86,26 @@ describe.each([
     }
   })
 
+  it('reads what lies in the root that the error proposes', async () => {
+    const message = (source: Source): string => {
+      try {
+        return String(textOf(source, 2))
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const given = /"root": "([^"]+)" in the source would do/.exec(message(await open()))?.[1]
+    // The table names a file beside its folder, and /etc/passwd.
+    expect(given).toBe('/')
+    const [[name, path]] = Object.entries(json)
+    const within = (root: string) => open({ [name]: { path, root } } as unknown as SourceJson)
+    expect(textOf(await within('/'), 2)).toBe('not yours')
+    const parent = await within('.')
+    expect([textOf(parent, 0), textOf(parent, 2)]).toEqual(['picture a', 'not yours'])
+    expect(() => textOf(parent, 5)).toThrow('leads out of the folder of the table')
+    expect(message(await open())).toContain('leads out')
+  })
+
   it('finds a file that was missing before, and looks for others once', async () => {
     const before = await open()
     expect(() => textOf(before, 3)).toThrow('is no file')

@@ -4,19 +4,25 @@ import { describe, expect, test } from 'vitest'
 import { MillraceError } from '../../../src/basics/errors.js'
 import { parseTokenList } from '../../../src/source/tokens/list.js'
 
-const listOf = (text: string, name = '/data/lists/files.txt') =>
-  parseTokenList({
-    name,
-    *pieces() {
-      yield Buffer.from(text)
+const listOf = (text: string, root?: string, name = '/data/lists/files.txt') =>
+  parseTokenList(
+    {
+      name,
+      *pieces() {
+        yield Buffer.from(text)
+      },
     },
-  })
+    root,
+  )
 
 describe('what blendcorpus writes', () => {
   test('weights, prefixes relative to the list, corpora', () => {
     const text =
       '0.25 ../web/a_text_document web\n\n0.5 /abs/b_text_document web\r\n1e-3 wiki_document wiki\n'
-    expect(listOf(text)).toEqual([
+    expect(() => listOf(text)).toThrow(
+      'line 1: /data/web/a_text_document (and 1 more) leads out of /data/lists',
+    )
+    expect(listOf(text, '/')).toEqual([
       { line: 1, weight: 0.25, prefix: '/data/web/a_text_document', corpus: 'web', name: 'a_text_document' },
       { line: 3, weight: 0.5, prefix: '/abs/b_text_document', corpus: 'web', name: 'b_text_document' },
       { line: 4, weight: 0.001, prefix: '/data/lists/wiki_document', corpus: 'wiki', name: 'wiki_document' },
@@ -25,7 +31,8 @@ describe('what blendcorpus writes', () => {
 
   test('comments, tabs, blanks, a byte order mark, no newline at the end', () => {
     const text = '\ufeff# all of them\n  \t \n1\tweb/a\tweb   # twice\n #2 b web\n2 s3://bucket/b web'
-    expect(listOf(text).map(({ line, prefix }) => [line, prefix])).toEqual([
+    expect(() => listOf(text)).toThrow('"root": "s3://bucket" would do')
+    expect(listOf(text, 's3://bucket').map(({ line, prefix }) => [line, prefix])).toEqual([
       [3, '/data/lists/web/a'],
       [5, 's3://bucket/b'],
     ])

@@ -49,6 +49,7 @@ export function blendParser(inner: Parser<SourceJson>, tokens: Parser<unknown>):
         ),
       ),
       list: optional(text),
+      root: optional(text),
       tokens: optional(template),
       epochs: optional(record(above, 'epochs by corpus, such as {"web": 1, "wiki": 3}')),
       per: withDefault(oneOf(['sample', 'batch'], 'unit'), 'sample'),
@@ -68,13 +69,13 @@ export function blendParser(inner: Parser<SourceJson>, tokens: Parser<unknown>):
         'a list of token files needs it: what its files are, such as {"length": 2048}',
       )
     if (list === undefined) {
-      for (const key of ['tokens', 'epochs'] as const)
+      for (const key of ['tokens', 'epochs', 'root'] as const)
         if (json[key] !== undefined)
           throw new DefinitionError(
             at(path, key),
-            key === 'tokens'
-              ? 'goes with "list" only'
-              : 'goes with "list" only; entries have "epochs" of their own',
+            key === 'epochs'
+              ? 'goes with "list" only; entries have "epochs" of their own'
+              : 'goes with "list" only',
           )
       checkEntries(entries!, at(path, 'entries'))
     }
