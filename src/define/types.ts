@@ -86,7 +86,7 @@ export interface ListJson {
 export type PathsJson = string | string[]
 
 /** Parquet files. */
-export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson }
+export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson; checksums?: boolean }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
 export type CsvType = 'int' | 'float' | 'bool' | 'text'

@@ -183,10 +183,13 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None) -> Builder:
+def parquet(
+    *paths: Paths, where: Optional[Mapping[str, Any]] = None, checksums: Optional[bool] = None
+) -> Builder:
     """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
-    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``."""
-    return _source("parquet", _with_options(paths, "parquet", {"where": where}))
+    meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. With ``checksums=False``
+    checksums that pages have are not compared."""
+    return _source("parquet", _with_options(paths, "parquet", {"where": where, "checksums": checksums}))
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:

@@ -70,10 +70,8 @@ export async function measureTexts(
     const measure = new Measure()
     const room = { rows, items: 'bytes' as const, list }
     try {
-      new ChunkLoader(leaf, measure, room, space, chunks.codec.at(chunk), chunks.raw.at(chunk)).load(
-        bytes,
-        start,
-      )
+      const [codec, raw] = [chunks.codec.at(chunk), chunks.raw.at(chunk)]
+      new ChunkLoader(leaf, measure, room, space, codec, raw, true).load(bytes, start)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new SourceError(`${file}: column "${leaf.name}": ${error.message}: write the file again`, {

@@ -332,6 +332,19 @@ for version in ["1.0", "2.0"]:
         compression="snappy",
     )
 
+# Pages with checksums, of both versions.
+checked = pa.table({"x": pa.array(range(1000), pa.int64()), "text": [f"row {i}" for i in range(1000)]})
+for version in ["1.0", "2.0"]:
+    write(
+        f"checksums-{version[0]}",
+        checked,
+        use_dictionary=["text"],
+        data_page_version=version,
+        data_page_size=2000,
+        compression="none",
+        write_page_checksum=True,
+    )
+
 # Categories: every row group has all of them in its dictionary, most without a row.
 names = pa.array([f"class {i} {'x' * (i % 5)}" for i in range(50)])
 codes = [None if i % 9 == 4 else i * 7 % 20 + 30 * (i % 2) for i in range(60)]
