@@ -89,7 +89,9 @@ export type TarJson = PathsJson | { path: PathsJson; root?: string }
 export type PathsJson = string | string[]
 
 /** Parquet files. */
-export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson; root?: string }
+export type ParquetJson =
+  | PathsJson
+  | { path: PathsJson; where?: WhereJson; root?: string; checksums?: boolean }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
 export type CsvType = 'int' | 'float' | 'bool' | 'text'

@@ -185,11 +185,19 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None, root: Optional[Path] = None) -> Builder:
+def parquet(
+    *paths: Paths,
+    where: Optional[Mapping[str, Any]] = None,
+    root: Optional[Path] = None,
+    checksums: Optional[bool] = None,
+) -> Builder:
     """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
     meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. ``root``: where files that rows
-    name may lie, besides the folder of the table."""
-    return _source("parquet", _with_options(paths, "parquet", {"where": where, "root": root}))
+    name may lie, besides the folder of the table. With ``checksums=False`` checksums that pages have are not
+    compared."""
+    return _source(
+        "parquet", _with_options(paths, "parquet", {"where": where, "root": root, "checksums": checksums})
+    )
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:

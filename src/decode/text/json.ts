@@ -1,6 +1,8 @@
 /** JSON values. */
-import { isTiled } from '../../basics/array.js'
+import { bytesOfStored, isFloatDtype, isTiled, type TiledArray } from '../../basics/array.js'
+import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
+import { plainArray } from '../array/plain-array.js'
 import { decodeText, shown, type Value } from './text.js'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
@@ -10,10 +12,43 @@ const MOST = 16 << 20
 
 export function decodeJson(value: Value): JsonValue {
   if (typeof value === 'number') return value
-  if (typeof value !== 'bigint' && !isTiled(value) && value.length > MOST) {
+  if (isTiled(value)) return JSON.parse(listText(value)) as JsonValue
+  if (typeof value !== 'bigint' && value.length > MOST) {
     throw new DecodeError(`has ${value.length} bytes of JSON, more than the ${MOST} that are parsed`)
   }
-  const text = decodeText(value).replace(/^\ufeff/, '')
+  return parsed(withoutMark(decodeText(value)))
+}
+
+/**
+ * A value as JSON: text and bytes are JSON already, and stay as they are without a byte order mark, which few parsers take;
+ * a number or an array is written once. NaN and infinities, which JSON lacks, are null.
+ */
+export function jsonText(value: Value): Uint8Array | string {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number') return JSON.stringify(value)
+  if (isTiled(value)) return listText(value)
+  decodeJson(value)
+  if (typeof value === 'string') return withoutMark(value)
+  return value[0] === 0xef ? value.subarray(3) : value // no JSON begins with another character of this first byte
+}
+
+const withoutMark = (text: string): string => text.replace(/^\ufeff/, '')
+
+/** The elements of an array, as lists in lists. */
+function listText(array: TiledArray): string {
+  const { dtype, shape, data } = plainArray(array)
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const size = bytesOfStored(dtype)
+  let at = 0
+  const text = (axis: number): string => {
+    if (axis < shape.length) return `[${Array.from({ length: shape[axis] }, () => text(axis + 1)).join()}]`
+    const element = READERS[dtype](view, size * at++)
+    return isFloatDtype(dtype) ? JSON.stringify(element) : String(element)
+  }
+  return text(0)
+}
+
+function parsed(text: string): JsonValue {
   if (text.trim() === '') throw new DecodeError('is not JSON: it is empty')
   try {
     return JSON.parse(text) as JsonValue

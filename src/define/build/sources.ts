@@ -128,7 +128,10 @@ export const textLines = (path: PathsJson, options: Omit<TextLinesJson, 'path'> 
 })
 
 /** Parquet files: a row is a sample; its columns are those of the files. `where` takes the rows that meet conditions on columns. */
-export const parquet = (path: PathsJson, options: { where?: WhereJson; root?: string } = {}): SourceJson => ({
+export const parquet = (
+  path: PathsJson,
+  options: { where?: WhereJson; root?: string; checksums?: boolean } = {},
+): SourceJson => ({
   parquet: Object.keys(options).length === 0 ? path : { path, ...options },
 })
 

@@ -230,7 +230,7 @@ export function defineFields(prototype: Batch<Record<string, unknown>>, fields: 
   }
 }
 
-const utf8 = new TextDecoder()
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true }) // a leading U+FEFF stays, as in Python
 
 export function strings(values: Uint8Array, offsets: Int32Array): string[] {
   return Array.from({ length: offsets.length - 1 }, (_, i) =>

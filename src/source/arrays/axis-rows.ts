@@ -159,5 +159,5 @@ function columnValue(part: Part, data: Uint8Array, row: number): Columns[string]
   const { type } = part
   if (type.text === undefined) return rowArray(type, data, row)
   if (type.shape.length > 1 || (type.inner ?? []).length > 0) throw severalTexts(part)
-  return textOf(type, data)
+  return textOf(type, data, part.column)
 }

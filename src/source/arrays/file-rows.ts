@@ -69,7 +69,7 @@ export class FileRows extends ArrayRows implements Source {
       if (type.raw) out[column] = data
       else if (type.text === undefined) out[column] = wholeArray(type, data)
       else if (bytesOfType(type) !== type.item || (type.inner ?? []).length > 0) throw severalTexts(part)
-      else out[column] = textOf(type, data)
+      else out[column] = textOf(type, data, column)
     }
     return out
   }

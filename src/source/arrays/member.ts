@@ -3,8 +3,10 @@
  * file is opened (`Member`), and what of it is the same for many files (`ArrayType`).
  */
 import { bytesOfStored, countOf, type StoredDtype, type Tile } from '../../basics/array.js'
+import { DecodeError } from '../../basics/errors.js'
 import type { ArrayColumn } from '../column.js'
 import type { ByteRange } from '../source.js'
+import { textOfPoints, withoutZeros } from '../texts.js'
 
 export interface ArrayType {
   /** Absent: no numbers, but texts or bytes, or what can't be fed. */
@@ -118,22 +120,18 @@ function from(data: Uint8Array | ByteRange, at: number): Uint8Array | ByteRange 
   return { ...data, offset: data.offset + at, length: data.length - at }
 }
 
-/** A text of fixed length, without the zeros that fill it up. */
-export function textOf({ text, textBytes, offset = 0, bigEndian }: ArrayType, data: Uint8Array): string {
+/** A text of fixed length, without the zeros that fill it up. Bytes stay bytes: only a field of text wants them in UTF-8. */
+export function textOf(
+  { text, textBytes, offset = 0, bigEndian = false }: ArrayType,
+  data: Uint8Array,
+  column: string,
+): Uint8Array | string {
   const bytes = data.subarray(offset, offset + textBytes!)
-  if (text === 'bytes') {
-    let end = bytes.length
-    while (end > 0 && bytes[end - 1] === 0) end--
-    return Buffer.from(bytes.buffer, bytes.byteOffset, end).toString()
-  }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let out = ''
-  for (let at = 0; at + 4 <= bytes.length; at += 4) {
-    const point = view.getUint32(at, !bigEndian)
-    if (point > 0x10ffff) break
-    out += String.fromCodePoint(point)
-  }
-  return out.replace(/\0+$/, '')
+  const value = text === 'bytes' ? withoutZeros(bytes) : textOfPoints(bytes, bigEndian)
+  if (value !== undefined) return value
+  throw new DecodeError(
+    `column "${column}" has a text with a code point that is no character: write it again`,
+  )
 }
 
 /** How `inspect` calls a type, without its shape: `f32 (big-endian)`. */

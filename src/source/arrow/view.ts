@@ -7,6 +7,7 @@ import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
 import type { ArrayColumn, Column } from '../column.js'
 import { decimalAt } from '../columnar/decimal.js'
+import { utf8Text } from '../texts.js'
 import { type ArrowColumn, elementsOf } from './columns.js'
 import type { Field } from './metadata/schema.js'
 
@@ -310,9 +311,5 @@ function jsonOf(view: FieldView, i: number): unknown {
   }
   const value = view.value(i)
   if (form === 'bool') return value === 1
-  return items === 'text' && value instanceof Uint8Array ? textOf(value) : value
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+  return items === 'text' && value instanceof Uint8Array ? utf8Text(value) : value
 }

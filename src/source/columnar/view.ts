@@ -3,6 +3,7 @@ import type { StoredDtype } from '../../basics/array.js'
 import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
 import type { Column } from '../column.js'
+import { utf8Text } from '../texts.js'
 import { ITEM_TYPES, type ItemType, MAGIC, WORDS } from './room.js'
 import { hasBit } from './space.js'
 
@@ -136,7 +137,7 @@ export class ColumnView {
   /** A row's text as a string. */
   textAt(row: number): string | undefined {
     const value = this.at(row)
-    return value instanceof Uint8Array ? textOf(value) : value === undefined ? undefined : String(value)
+    return value instanceof Uint8Array ? utf8Text(value) : value === undefined ? undefined : String(value)
   }
 
   private item(item: number): Uint8Array | number | bigint {
@@ -191,14 +192,10 @@ export class ColumnView {
     const texts: (string | null)[] = []
     for (let item = from; item < to; item++) {
       const isNull = this.itemValidity !== undefined && !hasBit(this.itemValidity, item)
-      texts.push(isNull ? null : textOf(this.bytesOf(item)))
+      texts.push(isNull ? null : utf8Text(this.bytesOf(item)))
     }
     return JSON.stringify(texts)
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }
 
 /** A column of a unit: row i of the unit is `view`'s row i + `skip`. */

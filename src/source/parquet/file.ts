@@ -51,7 +51,11 @@ export class ParquetFile {
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly wants = new WeakMap<readonly string[], Want>()
 
-  constructor(readonly manifest: FileManifest) {
+  /** `checks`: checksums that pages have are compared. */
+  constructor(
+    readonly manifest: FileManifest,
+    private readonly checks: boolean,
+  ) {
     const { file, was, index: path, checksum } = manifest
     const index = new IndexFile(path, true)
     if (index.header.checksum !== checksum) {
@@ -166,7 +170,7 @@ export class ParquetFile {
     const chunk = unit * this.leaves.length + leaf
     const packing = { codec: this.numbers.codec[chunk], raw: this.numbers.raw[chunk] }
     try {
-      loadColumn(described, form, room, packing, pages, into)
+      loadColumn(described, form, room, packing, pages, into, this.checks)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new DecodeError(

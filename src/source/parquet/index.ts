@@ -27,6 +27,8 @@ export interface ParquetMeta {
   /** Row groups of the file. */
   groups: number
   createdBy: string
+  /** Absent in indexes that believed the footer, where Arrow's writers are wrong. */
+  texts?: 'measured'
   /** Names of classes, by column, where Hugging Face's datasets told them. */
   classes?: Record<string, string[]>
   /** The file that was indexed. */
@@ -41,13 +43,16 @@ export const parquetIndex: FileIndexKind<DataFile> = {
 }
 
 function malformed(header: IndexHeader): string | undefined {
-  const { digest, leaves, nulls, groups } = header.meta as Partial<ParquetMeta>
+  const { digest, leaves, nulls, groups, createdBy, texts } = header.meta as Partial<ParquetMeta>
   const isLeaf = (leaf: Partial<ParquetLeaf> | null): boolean =>
     typeof leaf?.name === 'string' &&
     typeof leaf.physical === 'string' &&
     [leaf.width, leaf.definition, leaf.repetition, leaf.elements].every(n => Number.isInteger(n))
   if (typeof digest !== 'string' || !Array.isArray(leaves) || !leaves.every(isLeaf) || !Array.isArray(nulls))
     return 'it is malformed: what it tells of its columns'
+  const isDoubtful = texts === undefined && `${createdBy}`.startsWith('parquet-cpp-arrow')
+  if (isDoubtful && leaves.some(({ physical }) => physical === 'BYTE_ARRAY'))
+    return 'an older version made it, which believed what such files tell of the lengths of their texts'
   if (!Number.isInteger(groups)) return 'it is malformed: what it tells of its row groups'
   const units = header.columns.unitRows?.length
   const chunks = units === undefined ? undefined : units * leaves.length
@@ -62,12 +67,13 @@ function malformed(header: IndexHeader): string | undefined {
 async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<BuiltIndex> {
   const footer = await readFooterBytes(tools.read, bytes, file)
   const parsed = parseFooter(footer, bytes, file)
-  await measureTexts(parsed, tools.read, file)
+  const texts = await measureTexts(parsed, tools.read, file)
   const { leaves, nulls, rows, groupRows, createdBy } = parsed
   const classes = classNames({ huggingface: parsed.huggingFace })
   const { unitRows, columns } = await unitsOf(
     parsed,
     tools.local ? tools.read : buffered(tools.read, tools.piece),
+    texts,
   )
   const meta: Omit<ParquetMeta, 'file'> = {
     digest: createHash('sha256').update(footer).digest('hex').slice(0, 32),
@@ -75,6 +81,7 @@ async function build({ file, bytes }: DataFile, tools: IndexTools): Promise<Buil
     nulls,
     groups: groupRows.length,
     createdBy,
+    texts: 'measured',
     ...(Object.keys(classes).length > 0 && { classes }),
   }
   tools.progress?.(bytes)

@@ -1,6 +1,6 @@
 /**
- * DELTA_BYTE_ARRAY leaves out what a text has in common with the one before it, so that no header says how long the texts are.
- * Newer writers say it in the footer; for others, the lengths are read once, when the file is indexed.
+ * DELTA_BYTE_ARRAY leaves out what a text has in common with the one before it, so that no header says how long the texts are:
+ * the lengths are read once, when the file is indexed. Footers are not asked: Arrow's writers count what is left of the texts.
  */
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import type { ReadAt } from '../index/read-at.js'
@@ -11,9 +11,9 @@ import type { ValueSink } from './decode/sink.js'
 import { ENCODING } from './names.js'
 import type { Footer } from './structure/footer.js'
 
-/** Adds up lengths. */
+/** Adds up lengths, page by page. */
 class Measure implements ValueSink {
-  bytes = 0
+  readonly pages: number[] = []
 
   setDictionary(): void {}
 
@@ -22,32 +22,35 @@ class Measure implements ValueSink {
   }
 
   put(encoding: number, content: Uint8Array, at: number, n: number): void {
-    if (encoding !== ENCODING.DELTA_BYTE_ARRAY) return
+    let bytes = 0
     let from = at
-    for (let pass = 0; pass < 2; pass++) {
+    for (let pass = 0; pass < 2 && encoding === ENCODING.DELTA_BYTE_ARRAY; pass++) {
       const lengths = scratch.lengths.words(n)
       readDelta(content, from, content.length, 1, lengths, 0, n)
-      for (let i = 0; i < n; i++) this.bytes += lengths[i]
+      for (let i = 0; i < n; i++) bytes += lengths[i]
       from = delta.at
     }
+    this.pages.push(bytes)
   }
 
-  spread(): void {}
+  spread(_to: number, _count: number, n: number): void {
+    if (n === 0) this.pages.push(0) // `put` was not called
+  }
 
   finish(): void {}
 }
 
-/** Fills in the column `text` where the footer says nothing and it is needed. */
+/** Fills in the column `text` where it is needed. Gives the bytes in each data page, by the chunk's number. */
 export async function measureTexts(
   { leaves, chunks, groupRows }: Footer,
   read: ReadAt,
   file: string,
-): Promise<void> {
+): Promise<Map<number, readonly number[]>> {
+  const measured = new Map<number, readonly number[]>()
   for (let chunk = 0; chunk < chunks.start.length; chunk++) {
     const leaf = leaves[chunk % leaves.length]
     const isPrefixed = (chunks.encodings.at(chunk) & (1 << ENCODING.DELTA_BYTE_ARRAY)) !== 0
-    if (leaf.physical !== 'BYTE_ARRAY' || !isPrefixed || chunks.text.at(chunk) > 0 || leaf.repetition > 1)
-      continue
+    if (leaf.physical !== 'BYTE_ARRAY' || !isPrefixed || leaf.repetition > 1) continue
     const [start, length] = [chunks.start.at(chunk), chunks.length.at(chunk)]
     const bytes = Buffer.allocUnsafeSlow(length)
     await read(bytes, start)
@@ -67,10 +70,8 @@ export async function measureTexts(
     const measure = new Measure()
     const room = { rows, items: 'bytes' as const, list }
     try {
-      new ChunkLoader(leaf, measure, room, space, chunks.codec.at(chunk), chunks.raw.at(chunk)).load(
-        bytes,
-        start,
-      )
+      const [codec, raw] = [chunks.codec.at(chunk), chunks.raw.at(chunk)]
+      new ChunkLoader(leaf, measure, room, space, codec, raw, true).load(bytes, start)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new SourceError(`${file}: column "${leaf.name}": ${error.message}: write the file again`, {
@@ -79,6 +80,11 @@ export async function measureTexts(
         cause: error,
       })
     }
-    chunks.text.set(chunk, measure.bytes)
+    measured.set(chunk, measure.pages)
+    chunks.text.set(
+      chunk,
+      measure.pages.reduce((sum, one) => sum + one, 0),
+    )
   }
+  return measured
 }

@@ -25,10 +25,13 @@ const AT_ONCE = 8
 
 /** Opens the files. With `where`, the manifest is that of a subset: rows that were selected once, here. */
 export async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
-  const { path, where } =
-    typeof json === 'string' || Array.isArray(json) ? { path: json, where: undefined } : json
+  const { path, where, checksums } =
+    typeof json === 'string' || Array.isArray(json)
+      ? { path: json, where: undefined, checksums: undefined }
+      : json
   using stores = new Stores()
-  const manifest = await openFiles(path, context, stores)
+  const opened = await openFiles(path, context, stores)
+  const manifest = { ...opened, checksums: context.check === 'nothing' || checksums !== false }
   if (where === undefined) return manifest
   const source = new ParquetSource(manifest)
   const selection = await selectRows(source, where, stores, context.progress)
@@ -62,6 +65,7 @@ async function openIndexes(
   const units = indexes.map(({ path, header }) => new IndexFile(path, false, header).numbers('unitRows'))
   const manifest: ParquetManifest = {
     kind: 'parquet',
+    checksums: true,
     fingerprint: fingerprint(files, indexes, metas),
     stamp: joined(
       files.map(

@@ -22,6 +22,8 @@ export interface ParquetManifest extends Manifest {
   columns: string[]
   /** First row of each unit of all files, as f64. */
   unitStarts: SharedArrayBuffer
+  /** Whether checksums that pages have are compared. */
+  checksums: boolean
   /** Names of classes, by column. */
   classes: Record<string, string[]>
 }
@@ -146,7 +148,7 @@ export class ParquetSource implements Leaf {
   }
 
   private file(i: number): ParquetFile {
-    return (this.files[i] ??= new ParquetFile(this.manifest.files[i]))
+    return (this.files[i] ??= new ParquetFile(this.manifest.files[i], this.manifest.checksums))
   }
 
   /** The unit that holds a row of the file that was located. */

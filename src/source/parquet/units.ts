@@ -30,14 +30,20 @@ export interface Units {
   columns: Record<string, NumberBuilder>
 }
 
-/** The units of a file; `large` is what a row group must exceed to be divided. */
-export async function unitsOf(footer: Footer, read: ReadAt, large = LARGE, part = PART): Promise<Units> {
+/** The units of a file; `texts` are the bytes of texts that were measured, `large` is what a row group must exceed to be divided. */
+export async function unitsOf(
+  footer: Footer,
+  read: ReadAt,
+  texts: ReadonlyMap<number, readonly number[]>,
+  large = LARGE,
+  part = PART,
+): Promise<Units> {
   const { groupRows, groupBytes, chunks, leaves } = footer
   let isDivided = false
   for (let group = 0; group < groupRows.length; group++) isDivided ||= groupBytes.at(group) > large
   const whole = Object.fromEntries(UNIT_COLUMNS.map(name => [name, chunks[name]]))
   if (!isDivided) return { unitRows: groupRows, columns: whole }
-  const units = new UnitBuilder()
+  const units = new UnitBuilder(texts)
   for (let group = 0; group < groupRows.length; group++) {
     const first = group * leaves.length
     const rows = groupRows.at(group)
@@ -105,6 +111,8 @@ class UnitBuilder implements Units {
   ) as Record<UnitColumn | PartColumn, NumberBuilder>
   divided = false
 
+  constructor(private readonly texts: ReadonlyMap<number, readonly number[]>) {}
+
   pushGroup({ chunks, leaves }: Footer, first: number, rows: number): void {
     this.unitRows.push(rows)
     for (let leaf = 0; leaf < leaves.length; leaf++) {
@@ -125,6 +133,7 @@ class UnitBuilder implements Units {
     this.unitRows.push(to - from)
     all.forEach((pages, leaf) => {
       const { at, length, raw, values, firstRow, dictionary } = pages
+      const texts = this.texts.get(first + leaf)
       const begin = Math.max(
         0,
         firstRow.findIndex((row, i) => row <= from && (firstRow[i + 1] ?? rows) > from),
@@ -139,7 +148,8 @@ class UnitBuilder implements Units {
         values: sum(values),
         codec: chunks.codec.at(first + leaf),
         encodings: chunks.encodings.at(first + leaf),
-        text: chunks.text.at(first + leaf),
+        // Pages that were joined can't be told apart from the others.
+        text: texts?.length === at.length ? sum(texts) : chunks.text.at(first + leaf),
         skip: from - firstRow[begin],
         rows: (firstRow[end] ?? rows) - firstRow[begin],
         dictionaryAt: dictionary?.at ?? 0,

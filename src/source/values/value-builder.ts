@@ -8,7 +8,7 @@ import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../index/columns
 /** A text of more bytes is no value to select or group by. */
 const MOST_BYTES = 65536
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export class ValueBuilder {
   /** Whether the texts are integers, some of them beyond 2^53. */

@@ -5,15 +5,16 @@
  *   row of an array      one tile a chunk that it goes through: a view of the loaded chunk, with the strides that it has there
  *   chunk not stored     a tile of one element, the fill value, with strides of 0
  */
-import { SourceError } from '../../basics/errors.js'
+import { DecodeError, SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
 import type { ByteRange } from '../../store/store.js'
 import type { ArrayColumn, Column, Leaf, Need, Pieces, Tile } from '../source.js'
+import { textOfPoints, withoutZeros } from '../texts.js'
 import { ABSENT, type ColumnManifest } from './column-tables.js'
 import { decodeChunk } from './decode-chunk.js'
 import { gridOf, numberAt, placeAt } from './grid.js'
 import { type ArrayKind, chunkBytes, keyOf } from './meta/array-meta.js'
-import { fixedText } from './meta/element.js'
+import type { Element } from './meta/element.js'
 import { shardShape } from './shard-index.js'
 import { versionAt } from './versions.js'
 import { isVlen, loadVlen, vlenBytes, vlenFill, vlenValue } from './vlen.js'
@@ -124,10 +125,15 @@ export class ColumnLeaf implements Leaf {
     if (cut.vlen) return lengths[first] === ABSENT ? vlenFill(cut.kind) : vlenValue(cut.kind, next(), inChunk)
     if (cut.text) {
       const { element } = cut.kind
-      if (lengths[first] === ABSENT) return fixedText(cut.kind.fill, { ...element, bigEndian: false })
+      if (lengths[first] === ABSENT) return fixedText(element, cut.kind.fill, false) ?? ''
       const data = next()
       const at = this.plain ? 0 : inChunk * cut.strides[0]
-      return fixedText(data.subarray(at, at + element.bytes), element)
+      const text = fixedText(element, data.subarray(at, at + element.bytes))
+      if (text !== undefined) return text
+      const { file, offset } = this.rangeOf(part, first)
+      throw new DecodeError(
+        `${file}: the chunk at offset ${offset} has a text with a code point that is no character: write it again`,
+      )
     }
     const { dtype, bigEndian } = cut.kind.element
     const tiles: Tile[] = []
@@ -278,6 +284,15 @@ export class ColumnLeaf implements Leaf {
     }
     return this.last
   }
+}
+
+/** An element of fixed length. */
+function fixedText(
+  element: Element,
+  bytes: Uint8Array,
+  bigEndian = element.bigEndian,
+): Uint8Array | string | undefined {
+  return element.form === 'ascii' ? withoutZeros(bytes) : textOfPoints(bytes, bigEndian)
 }
 
 function tileStrides({ strides, kind }: Cut): number[] {

@@ -6,6 +6,7 @@
  *
  * How large a chunk becomes, its compressor says in the first or last bytes of it: these are read when a feed is opened.
  */
+import { isUtf8 } from 'node:buffer'
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import { readRange } from '../../store/access.js'
 import type { ByteRange } from '../../store/store.js'
@@ -60,7 +61,8 @@ export function vlenFill(kind: ArrayKind): string | Uint8Array {
 
 function textOrBytes({ element }: ArrayKind, bytes: Uint8Array): string | Uint8Array {
   if (element.form === 'vlen-bytes') return bytes
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+  // Bytes that are no text stay bytes, as in other formats: a field of text says what is wrong with them.
+  return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString() : bytes
 }
 
 /** How many bytes a stored chunk becomes. */

@@ -1,8 +1,9 @@
 /** Text, JSON and bytes: u8 of any length. */
 import { isTiled, type TiledArray } from '../../basics/array.js'
+import { elements } from '../../basics/dtype.js'
 import { DecodeError } from '../../basics/errors.js'
 import { plainArray } from '../../decode/array/plain-array.js'
-import { decodeJson } from '../../decode/text/json.js'
+import { decodeJson, jsonText } from '../../decode/text/json.js'
 import { checkText, decodeText, shown } from '../../decode/text/text.js'
 import { tooLong } from '../../define/limits.js'
 import type { NormalField } from '../../define/types.js'
@@ -18,12 +19,17 @@ export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
       return !(value instanceof Uint8Array) && isTiled(value) ? bytesOfArray(value) : unpack(value)
     if (map) return field.as === 'json' ? decodeJson(value) : decodeText(value)
     // Without a function the bytes go on as they are, once they are known to be valid.
-    if (field.as === 'json') decodeJson(value)
-    else checkText(value)
+    if (field.as === 'json') {
+      // An element is a digit and a comma at least. What is too long anyway is not written.
+      const least = isTiled(value) ? 2 * elements(value.shape.map(n => Math.max(n, 1))) - 1 : 0
+      if (least > field.layout.max!) throw tooLong(least, field.layout.max!)
+      return jsonText(value)
+    }
+    checkText(value)
     return value
   }
   const place = (value: unknown, context: RowContext): Placed => {
-    const bytes = bytesFrom(value, field.as === 'json')
+    const bytes = bytesFrom(value, field.as === 'json' && map !== undefined)
     if (bytes.length > field.layout.max!) throw tooLong(bytes.length, field.layout.max!)
     const at = context.room?.(bytes.length) ?? context.work.take(bytes.length)
     copyInto(context.work, bytes, at)

@@ -311,6 +311,40 @@ write(
     data_page_size=256,
 )
 
+# Texts that share long beginnings, of which DELTA_BYTE_ARRAY writes what is new. Arrow's footer counts that alone.
+prefixes = pa.table(
+    {
+        "same": ["x" * 1000] * 50,
+        "paths": [None if i % 7 == 3 else f"/data/{'deep/' * 40}part-{i // 5}/{i}" for i in range(50)],
+        "words": pa.array([[f"{'w' * 60}{i + k}" for k in range(i % 4)] or None for i in range(50)]),
+    }
+)
+as_prefixes = {"same": "DELTA_BYTE_ARRAY", "paths": "DELTA_BYTE_ARRAY", "words.list.element": "DELTA_BYTE_ARRAY"}
+for version in ["1.0", "2.0"]:
+    write(
+        f"prefixes-{version[0]}",
+        prefixes,
+        use_dictionary=False,
+        column_encoding=as_prefixes,
+        data_page_version=version,
+        write_batch_size=5,
+        data_page_size=50,
+        compression="snappy",
+    )
+
+# Pages with checksums, of both versions.
+checked = pa.table({"x": pa.array(range(1000), pa.int64()), "text": [f"row {i}" for i in range(1000)]})
+for version in ["1.0", "2.0"]:
+    write(
+        f"checksums-{version[0]}",
+        checked,
+        use_dictionary=["text"],
+        data_page_version=version,
+        data_page_size=2000,
+        compression="none",
+        write_page_checksum=True,
+    )
+
 # Categories: every row group has all of them in its dictionary, most without a row.
 names = pa.array([f"class {i} {'x' * (i % 5)}" for i in range(50)])
 codes = [None if i % 9 == 4 else i * 7 % 20 + 30 * (i % 2) for i in range(60)]

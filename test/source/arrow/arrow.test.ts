@@ -372,3 +372,16 @@ describe('what can be wrong', () => {
     rmSync(folder, { recursive: true })
   })
 })
+
+it.each([19, 21])('a batch that says it has %d rows, of columns with 20 values, is refused', async rows => {
+  const file = readFileSync(join(golden, 'numbers.arrow'))
+  /** Where the length of the first batch lies. */
+  const at = 1792
+  expect(file.readBigInt64LE(at)).toBe(20n)
+  file.writeBigInt64LE(BigInt(rows), at)
+  const path = join(temporaryFolder(), 'x.arrow')
+  writeFileSync(path, file)
+  await expect(openSource({ arrow: path }, { root: '/', wanted: [] })).rejects.toThrow(
+    new RegExp(`x\\.arrow.*says that it has ${rows} rows, and its column "d19_3" has 20 values`),
+  )
+})

@@ -6,12 +6,14 @@ import { describe, expect, it } from 'vitest'
 import { DecodeError, SourceError } from '../../../src/basics/errors.js'
 import { columnBytes } from '../../../src/source/columnar/room.js'
 import { ColumnView } from '../../../src/source/columnar/view.js'
+import type { ReadAt } from '../../../src/source/index/read-at.js'
 import { readCodes, readLevels } from '../../../src/source/parquet/decode/bits.js'
 import { loadColumn } from '../../../src/source/parquet/decode/chunk.js'
 import { readDelta } from '../../../src/source/parquet/decode/delta.js'
 import { PageHeader } from '../../../src/source/parquet/decode/page-header.js'
 import { formOf, roomOf, sizeOf } from '../../../src/source/parquet/form.js'
-import { parseFooter } from '../../../src/source/parquet/structure/footer.js'
+import { measureTexts } from '../../../src/source/parquet/measure.js'
+import { type Footer, parseFooter } from '../../../src/source/parquet/structure/footer.js'
 import { type PageIndexes, readPageBounds } from '../../../src/source/parquet/structure/page-bounds.js'
 import { unitsOf } from '../../../src/source/parquet/units.js'
 import { survives } from '../../support/fuzz.js'
@@ -20,16 +22,25 @@ const golden = join(import.meta.dirname, '../../golden/parquet')
 /** Units that announce more than this are left to the cache's budget. In bytes. */
 const MOST = 8 << 20
 
-/** Reads all of a file, from memory. */
-function readAll(file: Uint8Array): void {
+/** The footer of a file in memory, and how to read from it. */
+function footerOf(file: Uint8Array): { bytes: Buffer; footer: Footer; read: ReadAt } {
   const bytes = Buffer.from(file)
   const length = bytes.length < 12 ? -1 : bytes.readUInt32LE(bytes.length - 8)
   if (length < 0 || length > bytes.length - 12) throw new SourceError('no footer')
-  const { leaves, groupRows, chunks } = parseFooter(
-    bytes.subarray(-8 - length, -8),
-    bytes.length,
-    'x.parquet',
-  )
+  const footer = parseFooter(bytes.subarray(-8 - length, -8), bytes.length, 'x.parquet')
+  const read = async (into: Uint8Array, offset: number): Promise<number> => {
+    if (offset + into.length > bytes.length) throw new SourceError('it ends before that')
+    into.set(bytes.subarray(offset, offset + into.length))
+    return into.length
+  }
+  return { bytes, footer, read }
+}
+
+/** Reads all of a file, from memory. */
+async function readAll(file: Uint8Array): Promise<void> {
+  const { bytes, footer, read } = footerOf(file)
+  await measureTexts(footer, read, 'x.parquet')
+  const { leaves, groupRows, chunks } = footer
   for (let chunk = 0; chunk < chunks.start.length; chunk++) {
     const leaf = leaves[chunk % leaves.length]
     const form = formOf(leaf)
@@ -56,15 +67,7 @@ describe('any damage to a file is an error that says so', () => {
 
 /** Divides all row groups at their pages, and checks that the parts are the whole, and lie in the file. Gives their number. */
 async function walk(file: Uint8Array): Promise<number> {
-  const bytes = Buffer.from(file)
-  const length = bytes.length < 12 ? -1 : bytes.readUInt32LE(bytes.length - 8)
-  if (length < 0 || length > bytes.length - 12) throw new SourceError('no footer')
-  const footer = parseFooter(bytes.subarray(-8 - length, -8), bytes.length, 'x.parquet')
-  const read = async (into: Uint8Array, offset: number): Promise<number> => {
-    if (offset + into.length > bytes.length) throw new SourceError('it ends before that')
-    into.set(bytes.subarray(offset, offset + into.length))
-    return into.length
-  }
+  const { bytes, footer, read } = footerOf(file)
   const { chunks, leaves, groupRows } = footer
   for (let chunk = 0; chunk < chunks.start.length; chunk++) {
     const names = ['pagesAt', 'pagesLength', 'boundsAt', 'boundsLength'] as const
@@ -73,7 +76,7 @@ async function walk(file: Uint8Array): Promise<number> {
     const found = await readPageBounds(indexes as unknown as PageIndexes, rows, read).catch(refused)
     if (found !== undefined && (found[0].from !== 0 || found.at(-1)!.to !== rows)) throw new Error('rows')
   }
-  const { unitRows, columns } = await unitsOf(footer, read, 0, 256)
+  const { unitRows, columns } = await unitsOf(footer, read, new Map(), 0, 256)
   let rows = 0
   for (let unit = 0; unit < unitRows.length; unit++) {
     rows += unitRows.at(unit)
@@ -89,6 +92,26 @@ async function walk(file: Uint8Array): Promise<number> {
   if (rows !== footer.rows) throw new Error(`${rows} rows in units, ${footer.rows} in the file`)
   return unitRows.length
 }
+
+it('parts of a row group have room for the texts of their own pages', async () => {
+  const { files } = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as {
+    files: Record<string, { columns: Record<string, (string | null)[]> }>
+  }
+  const { footer, read } = footerOf(readFileSync(join(golden, 'prefixes-2.parquet')))
+  const texts = await measureTexts(footer, read, 'x.parquet')
+  const { unitRows, columns } = await unitsOf(footer, read, texts, 0, 256)
+  expect(unitRows.length).toBeGreaterThan(4)
+  for (const [leaf, name] of [[0, 'same'] as const, [1, 'paths'] as const]) {
+    const { [name]: values } = files['prefixes-2'].columns
+    let row = 0
+    for (let unit = 0; unit < unitRows.length; row += unitRows.at(unit++)) {
+      const at = unit * footer.leaves.length + leaf
+      const from = row - columns.skip.at(at)
+      const own = values.slice(from, from + columns.rows.at(at))
+      expect(columns.text.at(at)).toBe(own.reduce((sum, text) => sum + (text?.length ?? 0), 0))
+    }
+  }
+})
 
 /** A page index may be refused: then it says nothing. */
 function refused(error: unknown): undefined {

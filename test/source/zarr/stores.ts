@@ -58,6 +58,7 @@ export async function readAll(source: Source): Promise<Record<string, GoldenColu
       read[name] ??= { hex: [], texts: [], shape: [] }
       const column = read[name]
       if (typeof value === 'string') column.texts.push(value)
+      else if (value instanceof Uint8Array) column.texts.push(Buffer.from(value).toString())
       else {
         const { dtype, shape, data } = await whole(value, reader)
         Object.assign(column, { dtype, shape })

@@ -127,7 +127,14 @@ class Walk {
   }
 
   all(fields: readonly Field[], rows: number): void {
-    for (const field of fields) this.field(field, rows, true)
+    for (const field of fields) {
+      const length = this.batch.lengths[field.node]
+      if (length !== rows)
+        this.fail(
+          `a batch says that it has ${rows} rows, and its column "${field.name}" has ${length} values`,
+        )
+      this.field(field, rows, true)
+    }
     const { length } = this.batch.at
     if (this.buffer !== length)
       this.fail(`a batch has ${length} buffers, and its schema wants ${this.buffer}`)

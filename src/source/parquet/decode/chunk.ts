@@ -3,6 +3,7 @@
  * values. Nothing is made for a row or a value.
  */
 import { DecodeError } from '../../../basics/errors.js'
+import { crc32 } from '../../../codec/checksum.js'
 import { type ColumnRoom, WORDS } from '../../columnar/room.js'
 import { type ColumnSpace, layColumn, setBit, setBits } from '../../columnar/space.js'
 import type { Form } from '../form.js'
@@ -33,6 +34,8 @@ export class ChunkLoader {
     private readonly codec: number,
     /** Bytes that its pages have, decompressed, at most. */
     private readonly raw: number,
+    /** Checksums that pages have are compared. */
+    private readonly checks: boolean,
   ) {
     this.most = room.list?.elements ?? room.rows
   }
@@ -52,7 +55,10 @@ export class ChunkLoader {
           throw new DecodeError(
             `it would have ${this.header.raw} bytes, decompressed, more than the whole column chunk`,
           )
-        this.page(bytes.subarray(at, at + this.header.compressed))
+        const body = bytes.subarray(at, at + this.header.compressed)
+        if (this.checks && this.header.crc >= 0 && crc32(body) !== this.header.crc)
+          throw new DecodeError('it has another checksum (CRC-32) than its header says')
+        this.page(body)
         at += this.header.compressed
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error
@@ -233,13 +239,14 @@ export function loadColumn(
   { codec, raw }: Packing,
   pages: readonly PageBytes[],
   into: Uint8Array,
+  checks = true,
 ): void {
   const space = layColumn(room, into)
   const sink =
     form.width === 0
       ? new TextSink(space, room.dictionary !== undefined, form.items === 'text')
       : new FixedSink(form, space.values, leaf.logical?.scale)
-  const loader = new ChunkLoader(leaf, sink, room, space, codec, raw)
+  const loader = new ChunkLoader(leaf, sink, room, space, codec, raw, checks)
   for (const { bytes, offset } of pages) loader.load(bytes, offset)
   loader.finish()
 }

@@ -24,12 +24,14 @@ export class PageHeader {
   repetitionBytes = 0
   isCompressed = true
   rows = -1
+  /** CRC-32 of the bytes behind the header, as they lie in the file; -1: the writer left it out. */
+  crc = -1
 
   /** Reads the header at a byte; says where the page begins. */
   read(bytes: Uint8Array, at: number): number {
     const thrift = new Thrift(bytes, at)
     this.type = this.compressed = this.raw = this.values = -1
-    this.encoding = this.rows = -1
+    this.encoding = this.rows = this.crc = -1
     this.definitionEncoding = this.repetitionEncoding = ENCODING.RLE
     this.definitionBytes = this.repetitionBytes = 0
     this.isCompressed = true
@@ -38,6 +40,7 @@ export class PageHeader {
       if (id === 1) this.type = thrift.count()
       else if (id === 2) this.raw = thrift.count()
       else if (id === 3) this.compressed = thrift.count()
+      else if (id === 4) this.crc = thrift.number() >>> 0
       else if (id === 5) this.readData(thrift)
       else if (id === 7) this.readDictionary(thrift)
       else if (id === 8) this.readData2(thrift)

@@ -25,7 +25,7 @@ const CHUNK_COLUMNS = [
   'values', // values, nulls included
   'codec', // the codec's number
   'encodings', // a bit for each encoding that it has
-  'text', // bytes of all its texts, where the file says so, else 0
+  'text', // bytes of all its texts, where they are measured (measure.ts), else 0
   'pagesAt', // where its offset index lies, or 0
   'pagesLength',
   'boundsAt', // where the index of its pages' least and greatest values lies, or 0
@@ -244,7 +244,7 @@ class FooterParser {
 
   private readMeta(group: number, leaf: number): void {
     const { thrift, chunks } = this
-    let [values, raw, length, data, dictionary, codec, encodings, text, nulls] = [0, 0, 0, 0, 0, 0, 0, 0, -1]
+    let [values, raw, length, data, dictionary, codec, encodings, nulls] = [0, 0, 0, 0, 0, 0, 0, -1]
     const outer = thrift.struct()
     for (let id = thrift.field(); id !== 0; id = thrift.field()) {
       if (id === 2) encodings = this.readEncodings()
@@ -255,7 +255,6 @@ class FooterParser {
       else if (id === 9) data = thrift.count()
       else if (id === 11) dictionary = thrift.count()
       else if (id === 12) nulls = this.readStatistics(group, leaf)
-      else if (id === 16) text = this.readSizes()
       else thrift.skip()
     }
     thrift.leave(outer)
@@ -275,7 +274,7 @@ class FooterParser {
     chunks.values.push(values)
     chunks.codec.push(codec)
     chunks.encodings.push(encodings)
-    chunks.text.push(text)
+    chunks.text.push(0)
     this.nulls[leaf] = nulls < 0 || this.nulls[leaf] < 0 ? -1 : this.nulls[leaf] + nulls
   }
 
@@ -303,18 +302,5 @@ class FooterParser {
     thrift.leave(outer)
     told?.(group, leaf, { min, max, nulls })
     return nulls
-  }
-
-  /** The bytes of all values of a BYTE_ARRAY. */
-  private readSizes(): number {
-    const { thrift } = this
-    let text = 0
-    const outer = thrift.struct()
-    for (let id = thrift.field(); id !== 0; id = thrift.field()) {
-      if (id === 1) text = thrift.count()
-      else thrift.skip()
-    }
-    thrift.leave(outer)
-    return text
   }
 }

@@ -128,24 +128,3 @@ function textOf(kind: string, length: number, bigEndian: boolean): Element | und
 function vlen(form: 'vlen-text' | 'vlen-bytes'): Element {
   return { form, dtype: 'u8', bytes: 0, bigEndian: false }
 }
-
-/** The text of an element of fixed length: up to its last character that is not zero. */
-export function fixedText(data: Uint8Array, { form, bigEndian }: Element): string {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
-  if (form === 'ascii') {
-    let end = bytes.length
-    while (end > 0 && bytes[end - 1] === 0) end--
-    return bytes.toString('utf8', 0, end)
-  }
-  let text = ''
-  let zeros = 0
-  for (let at = 0; at < bytes.length; at += 4) {
-    const code = bigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at)
-    if (code === 0) zeros++
-    else {
-      text += '\0'.repeat(zeros) + (code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd')
-      zeros = 0
-    }
-  }
-  return text
-}
