@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
-import { DefinitionError, MillraceError, nearest, printable } from '../basics/errors.js'
+import { DefinitionError, MillraceError, nearest } from '../basics/errors.js'
 import { exitNow, ownProcess } from '../system/process/exit.js'
 import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../system/process/limits.js'
 import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './command.js'
 import { askToEnd, INTERRUPTED, onInterrupt, runInterruptHooks } from './interrupt.js'
+import { asJson, say } from './say.js'
 import { pairs } from './table.js'
 import { VERBS } from './verbs.js'
 import { version } from './version.js'
@@ -35,7 +36,7 @@ async function main(words: readonly string[]): Promise<number> {
     return 0
   }
   const outcome = await verb.run({ args, values, given: named })
-  print(json ? JSON.stringify(outcome.json) : outcome.text)
+  print(json ? asJson(outcome.json) : outcome.text)
   return outcome.code ?? 0
 }
 
@@ -74,12 +75,12 @@ async function overview(): Promise<string> {
 }
 
 function print(text: string): void {
-  if (text !== '') process.stdout.write(`${printable(text, true)}\n`)
+  if (text !== '') say(text, process.stdout)
 }
 
 function complain(error: unknown): number {
   // Further lines are indented, so that none of them looks like a message of ours.
-  process.stderr.write(`millrace: ${printable(wording(error), true).replaceAll('\n', '\n  ')}\n`)
+  say(`millrace: ${wording(error).replaceAll('\n', '\n  ')}`)
   return error instanceof UsageError || isOption(error) ? MISUSED : FAILED
 }
 

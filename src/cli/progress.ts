@@ -4,6 +4,7 @@
  * MILLRACE_PROGRESS=0 is given.
  */
 import { printable } from '../basics/errors.js'
+import { say } from './say.js'
 import { bar } from './table.js'
 import { bytes, count, duration, rate } from './units.js'
 
@@ -143,5 +144,5 @@ export function keptNotices(): { notices: string[]; onNotice: (text: string) => 
 
 /** A message on stderr that is no error. */
 export function notice(text: string): void {
-  process.stderr.write(`notice: ${printable(text)}\n`)
+  say(`notice: ${printable(text)}`)
 }

@@ -3,7 +3,9 @@
  * for another run look at that. Only /proc and the memory that engines share are read; a run is changed only where `control`
  * allows it.
  */
+
 import { hostname } from 'node:os'
+import { printable } from '../basics/errors.js'
 import { findRun } from '../diagnose/attach/find-run.js'
 import { type LoggedRunHere, Logs } from './run/logs.js'
 import { type RunHere, runsHere } from './run/runs.js'
@@ -146,7 +148,7 @@ export class Dashboard implements Shown {
       this.lookAtAll()
     } catch (error) {
       // Pages stay as they are: the next look may do better.
-      process.stderr.write(`millrace dashboard: ${(error as Error).stack}\n`)
+      process.stderr.write(`millrace dashboard: ${printable(`${(error as Error).stack}`, true)}\n`)
     }
   }
 

@@ -4,32 +4,11 @@ import type { SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
 import { IMAGE_EXTENSIONS } from '../source/files/open-folder.js'
 import { expandPattern } from '../source/find/data-files.js'
+import { formatByStart, formatEnd, formatOf } from '../source/find/formats.js'
 import { isGlob } from '../source/find/glob.js'
 import { resolveName } from '../source/find/names.js'
-import { FRAME, lengthAt } from '../source/tfrecord/record.js'
 import type { Stores } from '../store/stores.js'
 import { columnOfPaths, startOf } from './list-of-files.js'
-
-/** By the ends of names, of patterns too. */
-const BY_NAME: readonly [RegExp, SourceName][] = [
-  [/\.(tar|tgz|tar\.gz)$/i, 'tar'],
-  [/\.(arrow|feather)$/i, 'arrow'],
-  [/\.(parquet|pq)$/i, 'parquet'],
-  [/\.npy$/i, 'npy'],
-  [/\.npz$/i, 'npz'],
-  [/\.safetensors$/i, 'safetensors'],
-  [/\.(h5|hdf5|he5|hdf)$/i, 'hdf5'],
-  [/\.(nc|nc4|netcdf)$/i, 'netcdf4'],
-  [/\.zarr(\.zip)?\/?$/i, 'zarr'],
-  [/\.tfrecords?(\.gz)?$/i, 'tfrecord'],
-  [/\.(jsonl|ndjson)(\.gz|\.zst)?$/i, 'jsonl'],
-  [/\.[ct]sv(\.gz|\.zst)?$/i, 'csv'],
-]
-
-/** The format that a name says; undefined: none that is known. */
-export function formatOf(path: string): SourceName | undefined {
-  return BY_NAME.find(([name]) => name.test(path))?.[1]
-}
 
 /** The source of a file or pattern whose name says its format. A table that names files is a list of files. */
 export async function sourceOfFormat(path: string, stores: Stores): Promise<SourceJson | undefined> {
@@ -106,20 +85,12 @@ function filesOfFormat(folder: string, any: string, names: readonly string[]): S
   for (const format of MANY) {
     const found = names.filter(name => formatOf(name) === format)
     if (found.length === 0) continue
-    const ends = new Set(found.map(name => BY_NAME.find(([end]) => end.test(name))![0].exec(name)![0]))
+    const ends = new Set(found.map(name => formatEnd(name)))
     const patterns = [...ends].map(end => `${folder}/${any}${end}`)
     return sourceOf(format, patterns.length === 1 ? patterns[0] : patterns)
   }
   return undefined
 }
-
-/** How files of a format begin, where that alone says it. */
-const BY_START: readonly [start: string, SourceName][] = [
-  ['PAR1', 'parquet'],
-  ['ARROW1', 'arrow'],
-  ['\x93NUMPY', 'npy'],
-  ['\x89HDF\r\n\x1a\n', 'hdf5'],
-]
 
 /** The source of a local file, or of those of a pattern, whose names say nothing: by the first bytes of the first. */
 export async function sourceByStart(path: string, stores: Stores): Promise<SourceJson | undefined> {
@@ -127,8 +98,6 @@ export async function sourceByStart(path: string, stores: Stores): Promise<Sourc
   const found = await expandPattern(path, resolveName(process.cwd(), path), stores, words).catch(() => [])
   if (found.length === 0) return undefined
   const start = await startOf(found[0].file, stores).catch(() => Buffer.alloc(0))
-  const latin = start.toString('latin1', 0, 16)
-  const known = BY_START.find(([begin]) => latin.startsWith(begin))?.[1]
-  if (known !== undefined) return sourceOf(known, path)
-  return start.length >= FRAME && lengthAt(start, 0) !== undefined ? sourceOf('tfrecord', path) : undefined
+  const known = formatByStart(start)
+  return known && sourceOf(known, path)
 }

@@ -4,12 +4,13 @@ import { SourceError } from '../basics/errors.js'
 import { parseSource } from '../define/check/sources.js'
 import { codeInSource, refuseCode } from '../define/code.js'
 import type { SourceJson } from '../define/types.js'
+import { formatOf } from '../source/find/formats.js'
 import { isGlob } from '../source/find/glob.js'
 import { prefixOf } from '../source/find/names.js'
 import { listOf } from '../store/access.js'
 import { Stores, schemeOf } from '../store/stores.js'
 import { readRegular } from '../system/files/regular.js'
-import { formatOf, sourceByStart, sourceOfFolder, sourceOfFormat } from './formats.js'
+import { sourceByStart, sourceOfFolder, sourceOfFormat } from './formats.js'
 
 /**
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and `x-*.parquet` are files of a format, a folder

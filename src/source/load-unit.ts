@@ -4,6 +4,7 @@ import { after, attempt, type Maybe, togetherToTheEnd } from '../basics/maybe.js
 import { pack, packed, packedBytes } from '../store/block-cache.js'
 import type { ReadMemory } from '../store/read-memory.js'
 import type { Reader } from '../store/reader.js'
+import { LARGEST_RANGE, tooLarge } from '../store/store.js'
 import type { ByteRange, UnitRef } from './source.js'
 
 /**
@@ -48,6 +49,7 @@ export function plannedUnit({ leaf, unit, columns }: UnitRef): ByteRange[] {
 /** A range that can't be one would be read from anywhere. */
 export function checkRange(range: ByteRange): void {
   const { file, offset, length } = range
+  if (length > LARGEST_RANGE) throw new SourceError(tooLarge(file, offset, length), { file, offset })
   if (typeof file === 'string' && offset >= 0 && length >= 0) return
   throw new SourceError(
     `a range should have a file, an offset and a length, not ${JSON.stringify({ file, offset, length })}`,

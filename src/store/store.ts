@@ -90,3 +90,14 @@ export function codeOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as NodeJS.ErrnoException
   return code ?? (cause as NodeJS.ErrnoException | undefined)?.code
 }
+
+/** Bytes that are read as one at most: more than this no buffer holds in every version of Node. */
+export const LARGEST_RANGE = 2 ** 32
+
+/** Why bytes are not read; `what` they are. */
+export function tooLarge(file: string, offset: number, length: number, what = 'a sample'): string {
+  return (
+    `${what} at byte ${offset} of ${file} takes ${length} bytes, and at most ${LARGEST_RANGE} (4 GiB) are read as one: ` +
+    'split it into smaller samples, or ask for other columns'
+  )
+}

@@ -1,8 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { printable } from '../../src/basics/errors.js'
 import { Progress } from '../../src/cli/progress.js'
+import { asJson } from '../../src/cli/say.js'
 import { bar, pairs, table, wrap } from '../../src/cli/table.js'
 import { bytes, count, duration, money, parseBytes, percent, rate } from '../../src/cli/units.js'
+
+describe('what is written to a terminal', () => {
+  it('goes through one function that escapes', () => {
+    const cli = join(import.meta.dirname, '../../src/cli')
+    const raw = readdirSync(cli, { recursive: true, encoding: 'utf8' })
+      .filter(file => file.endsWith('.ts') && !['say.ts', 'progress.ts'].includes(file))
+      .flatMap(file =>
+        readFileSync(join(cli, file), 'utf8')
+          .split('\n')
+          .filter(line => /(stdout|stderr)\.write|console\./.test(line)),
+      )
+    expect(raw.filter(line => !line.includes("write('\\r\\x1b[K')"))).toEqual([])
+  })
+
+  it('as JSON is the same value', () => {
+    const value = { name: 'a\x1b\x7f\x9b\u2028\u202eb 😀 "\\"', list: [1, null] }
+    const text = asJson(value)
+    expect(JSON.parse(text)).toEqual(value)
+    expect(text).toBe(printable(text))
+  })
+})
 
 describe('units', () => {
   it.each([

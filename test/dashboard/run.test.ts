@@ -437,6 +437,19 @@ describe('the command', () => {
     expect(errors).not.toContain('RangeError')
   })
 
+  test('escapes the name of a run', async () => {
+    const { pid } = await trainer({ name: 'run \x1b]0;title\x07 \x9b31m' })
+    const words = ['dashboard', '--attach', `${pid}`, '--port', '0']
+    const child = spawn(process.execPath, [cli, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    let text = ''
+    child.stdout!.setEncoding('utf8').on('data', part => {
+      text += part
+    })
+    await until(() => text.includes('Ctrl-C'))
+    expect(text).toContain('It shows "run \\x1b]0;title\\x07 \\x9b31m", process')
+  })
+
   test('says what is wrong with a feed that can’t be run', async () => {
     const file = join(temporaryFolder(), 'bad.json')
     writeFileSync(file, '{"source": {"tar": "none-*.tar"}, "fields": {}, "batch": 1}')

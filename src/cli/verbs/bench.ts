@@ -8,6 +8,7 @@ import { WORKLOAD_OPTIONS } from '../../bench/workloads/options.js'
 import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
+import { say } from '../say.js'
 import { counted, duration, parseBytes, percent } from '../units.js'
 import { numbersOf } from './bench/numbers.js'
 import { outcome } from './bench/text.js'
@@ -208,9 +209,7 @@ function tellBeginning(
   rounds: number,
 ): void {
   const long = Number.isNaN(seconds) ? '' : `: about ${duration(seconds)}`
-  process.stderr.write(
-    `about ${counted(configurations, 'configuration')}, ${counted(rounds, 'round')}${long}\n`,
-  )
+  say(`about ${counted(configurations, 'configuration')}, ${counted(rounds, 'round')}${long}`)
   if (machine.otherCores > BUSY)
     notice(
       `other programs use ${machine.otherCores.toFixed(1)} cores of ${machine.cores}: figures will be rough`,

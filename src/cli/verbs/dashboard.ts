@@ -1,11 +1,14 @@
 /** `millrace dashboard`: a page that shows whether the GPU waits, why, and what to do. */
+
 import { hostname, userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { printable } from '../../basics/errors.js'
 import type { Dashboard } from '../../dashboard/dashboard.js'
 import type { OwnRun } from '../../dashboard/run/own-run.js'
 import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice } from '../progress.js'
+import { asJson, say } from '../say.js'
 import { version } from '../version.js'
 
 const LOCAL = '127.0.0.1'
@@ -99,7 +102,7 @@ export const dashboard = command({
       )
     const told = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
     const { json } = values as { json?: boolean }
-    process.stdout.write(`${json ? JSON.stringify(told) : words(told, shown.port)}\n`)
+    say(json ? asJson(told) : words(told, shown.port), process.stdout)
     if (values.open) await openBrowser(url)
     return forever(own)
   },
@@ -145,7 +148,7 @@ type Told = Dashboard['runs'] & { url: string }
 function words({ url, run, ended, others }: Told, port: number): string {
   const shown =
     run !== null
-      ? `It shows "${run.feed}", process ${run.trainer}${ended === null ? '.' : `, which has ended: ${ended}.`}`
+      ? `It shows "${printable(run.feed)}", process ${run.trainer}${ended === null ? '.' : `, which has ended: ${ended}.`}`
       : others.length > 0
         ? `${others.length} runs are here: choose one on the page.`
         : 'No run is here yet: it shows the first one that begins.'

@@ -9,6 +9,7 @@ import { endsItself, INTERRUPTED } from '../interrupt.js'
 import { liveProgress } from '../live/progress.js'
 import type { Tuned } from '../live/tuned.js'
 import { notice, Progress, progressShown } from '../progress.js'
+import { say } from '../say.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
@@ -143,7 +144,7 @@ export const run = command({
       opening.end()
       if (values.position !== undefined) loader.load({ ...loader.state(), position: values.position })
       if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
-        process.stderr.write(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}\n`)
+        say(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}`)
       }
       const stepMs = values['step-ms']
       const watch = await Watch.start()

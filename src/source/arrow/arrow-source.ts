@@ -5,6 +5,7 @@
 import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
+import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { UnitRefs } from '../unit-refs.js'
 import type { ArrowColumn } from './columns.js'
@@ -40,16 +41,19 @@ export class ArrowSource implements Source {
   /** The same for units. */
   private readonly units: FileRows
   /** Mapped when first needed: a maker may never touch most of them. */
-  private readonly files: (ArrowFile | undefined)[]
+  private readonly files: OpenIndexes<ArrowFile>
 
   constructor(private readonly manifest: ArrowManifest) {
-    const { files } = manifest
+    const { files, schemas } = manifest
     this.rows = new FileRows(files.map(({ count }) => count))
     this.units = new FileRows(files.map(({ units }) => units))
     this.count = this.rows.count
     this.runs = this.rows.runs
     this.columns = manifest.columns
-    this.files = new Array(files.length)
+    this.files = new OpenIndexes(files.length, i => {
+      const { columns, nodes } = schemas[files[i].schema]
+      return new ArrowFile(files[i], columns, nodes)
+    })
     this.indexed = manifest.indexed.map(({ name }) => name)
     if (manifest.unitStarts !== undefined) {
       this.unitStarts = manifest.unitStarts
@@ -93,10 +97,10 @@ export class ArrowSource implements Source {
   index(name: string): IndexColumn | undefined {
     const found = this.manifest.indexed.find(column => column.name === name)
     if (found === undefined) return undefined
-    const files = this.manifest.files.map((_, i) => this.file(i).indexColumn(name))
+    const files = new OpenIndexes(this.manifest.files.length, i => ({ at: this.file(i).indexColumn(name) }))
     const at = (row: number): number | string | undefined => {
       const own = this.rows.locate(row)
-      return files[this.rows.file]?.(own)
+      return files.of(this.rows.file).at?.(own)
     }
     return { type: found.type, at }
   }
@@ -124,8 +128,6 @@ export class ArrowSource implements Source {
   }
 
   private file(i: number): ArrowFile {
-    const { files, schemas } = this.manifest
-    const { columns, nodes } = schemas[files[i].schema]
-    return (this.files[i] ??= new ArrowFile(files[i], columns, nodes))
+    return this.files.of(i)
   }
 }

@@ -6,6 +6,7 @@ import { DecodeError } from '../../basics/errors.js'
 import { unitsBeside } from '../combine/unit-borders.js'
 import { FileRows } from '../file-rows.js'
 import type { Layout } from '../layout.js'
+import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { LIES } from './dataset.js'
 import { type FileDataset, type FileManifest, Hdf5File } from './hdf5-file.js'
@@ -45,7 +46,7 @@ export class Hdf5Source implements Source {
   readonly unitStarts: Float64Array | undefined
   readonly leaves: readonly Leaf[] | undefined
   private readonly inFiles: FileRows
-  private readonly files: (Hdf5File | undefined)[]
+  private readonly files: OpenIndexes<Hdf5File>
   /** Of files whose groups are opened one by one, the first that was: by the index. */
   private readonly siblings = new Map<string, Hdf5File>()
   private readonly slabs: readonly (Slabs | undefined)[]
@@ -62,7 +63,7 @@ export class Hdf5Source implements Source {
     this.runs = this.inFiles.runs
     this.columns = manifest.columns
     this.indexed = [...manifest.indexed, 'key', 'file']
-    this.files = new Array(files.length)
+    this.files = new OpenIndexes(files.length, i => this.opened(i))
     this.table = table && new Uint32Array(table)
     this.keyText = keys && Buffer.from(keys.text)
     this.keyStarts = keys && new Uint32Array(keys.starts)
@@ -187,7 +188,7 @@ export class Hdf5Source implements Source {
   }
 
   fileAt(i: number): Hdf5File {
-    return (this.files[i] ??= this.opened(i))
+    return this.files.of(i)
   }
 
   private opened(i: number): Hdf5File {

@@ -52,8 +52,13 @@ export class IndexFile {
     if (endianness() !== 'LE') throw new SourceError('Millrace needs a little-endian machine')
     this.mapped = running ? mapUsed(path) : mapFile(path)
     const bytes = Buffer.from(this.mapped.buffer)
-    this.header = parseHeader(path, bytes, bytes.length, known)
-    this.start = columnsStart(path, bytes, bytes.length)
+    try {
+      this.header = parseHeader(path, bytes, bytes.length, known)
+      this.start = columnsStart(path, bytes, bytes.length)
+    } catch (error) {
+      if (running) disown(path, 0)
+      throw error
+    }
   }
 
   has(name: string): boolean {

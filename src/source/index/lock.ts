@@ -39,6 +39,8 @@ export interface LockOptions {
 }
 
 const held = new Set<string>()
+/** The text of locks of this process. */
+let own: string | undefined
 let hooked = false
 
 /** Runs `work` under the lock, waiting for it as long as its holder lives. */
@@ -87,7 +89,8 @@ function release(path: string): void {
 /** Makes the lock, with its text in it; false when another has it. A disk without room for the text leaves nothing. */
 function tryCreate(path: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return false
-  const text = `${process.pid} ${startTime(process.pid)} ${NAMESPACE} ${hostname()}\n`
+  own ??= `${process.pid} ${startTime(process.pid)} ${NAMESPACE} ${hostname()}\n`
+  const text = own
   const draft = Draft.open(path)
   try {
     draft.write(Buffer.from(text))

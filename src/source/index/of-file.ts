@@ -30,6 +30,9 @@ import { type IndexTarget, rewriteMeta, writeIndex } from './write.js'
 /** Two changes of a file within this time may leave the same time stamp. In ms. */
 const TICK = 50
 
+/** Reads of a local file up to this size take less time than a turn of Node's pool of threads. Bytes. */
+const SHORT = 64 << 10
+
 /** What one kind of source keeps in the index of a file. */
 export interface FileIndexKind<File extends DataFile> {
   kind: string
@@ -177,12 +180,14 @@ async function buildFileIndex<File extends DataFile>(
   const version = data.version as LocalVersion | string
   const local = typeof version !== 'string'
   if (local && Math.abs(Date.now() - version.mtimeMs) < TICK) await sleep(TICK)
+  const store = stores.of(file)
   const read: ReadAt = async (into, offset) => {
     const length = Math.max(0, Math.min(into.length, bytes - offset))
-    if (length > 0) await readRange(stores, { file, offset, length }, into.subarray(0, length))
+    const part = into.subarray(0, length)
+    if (local && length <= SHORT) store.readNow?.(file, offset, part)
+    else if (length > 0) await readRange(stores, { file, offset, length }, part)
     return length
   }
-  const store = stores.of(file)
   const tools: IndexTools = { read, stores, piece: store.merge.gap, local, check, notice, progress }
   const built = await build(data, tools)
   const probes = new NumberBuilder()

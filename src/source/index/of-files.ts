@@ -1,4 +1,5 @@
 /** The indexes of many data files: those that are there at once, the others a few at a time. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { inParallel } from '../../basics/parallel.js'
 import type { Stores } from '../../store/stores.js'
 import type { DataFile } from '../find/data-files.js'
@@ -8,6 +9,10 @@ import { CHECKED_AT_ONCE, type IndexFound } from './place.js'
 
 /** Files that are read at the same time: enough to keep a disk busy while headers are parsed. */
 const SCANS = 4
+/** Of fewer files the indexes that are there are looked at too quickly to tell of it. */
+const MANY = 4096
+/** After as many files the event loop has a turn: signals are heard, and progress is shown. */
+const TURN_EVERY = 64
 
 /**
  * The indexes of all files; their kind may depend on the file. `what` is told while files are read: "indexing tar shards". `atOnce`: how
@@ -22,7 +27,7 @@ export async function obtainFileIndexes<File extends DataFile>(
   atOnce = SCANS,
 ): Promise<IndexFound[]> {
   const kindOf = typeof kind === 'function' ? kind : () => kind
-  const indexes = context.check === 'nothing' ? [] : findAll(kindOf, files)
+  const indexes = context.check === 'nothing' ? [] : await findAll(kindOf, files, context)
   const missing = files.flatMap((_, i) => (indexes[i] === undefined ? [i] : []))
   const total = missing.reduce((sum, i) => sum + files[i].bytes, 0)
   let done = 0
@@ -35,19 +40,26 @@ export async function obtainFileIndexes<File extends DataFile>(
     }
     indexes[i] = await obtainFileIndex(kindOf(files[i]), files[i], context, stores, report)
     report(files[i].bytes)
+    if (i % TURN_EVERY === 0) await turn()
   })
   return indexes as IndexFound[]
 }
 
 /** The indexes that are there. Beyond a size their checksums are left to the makers, so that opening stays quick. */
-function findAll<File extends DataFile>(
+async function findAll<File extends DataFile>(
   kindOf: (file: File) => FileIndexKind<File>,
   files: readonly File[],
-): (IndexFound | undefined)[] {
+  { progress }: OpenContext,
+): Promise<(IndexFound | undefined)[]> {
   let bytes = 0
-  return files.map(file => {
+  const found: (IndexFound | undefined)[] = []
+  for (const file of files) {
     const index = findFileIndex(kindOf(file), file, bytes > CHECKED_AT_ONCE)
     bytes += index?.header.bytes ?? 0
-    return index
-  })
+    found.push(index)
+    if (found.length % TURN_EVERY > 0) continue
+    if (files.length > MANY) progress?.(found.length, files.length, 'looking at indexes', 'files')
+    await turn()
+  }
+  return found
 }

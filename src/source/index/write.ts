@@ -5,6 +5,9 @@ import { type ColumnBuilder, NUMBER_ARRAYS, type NumberColumn, TextBuilder } fro
 import { IndexFile } from './file.js'
 import { align, type ColumnPlace, checksumSeed, checksumText, columnEnd, writeFront } from './header.js'
 
+/** From this size on an index is put on the disk before it has its name. Bytes. */
+const SYNCED = 1 << 20
+
 /** Where an index is written: a path, or a draft that has no name. */
 export type IndexTarget = string | Draft
 
@@ -50,7 +53,8 @@ function write(target: IndexTarget, work: (draft: Draft) => void): void {
   const draft = typeof target === 'string' ? Draft.open(target) : target
   try {
     work(draft)
-    draft.commit()
+    // A small one that a power failure tears is found out by its checksums and made again: quicker than to wait for the disk.
+    draft.commit(draft.bytes >= SYNCED)
   } catch (error) {
     draft.discard()
     throw error

@@ -14,14 +14,23 @@ const KINDS: readonly { begins: RegExp; what: string; todo: string }[] = [
   { begins: /^504b0304/, what: 'a zip archive', todo: 'unpack it (unzip FILE)' },
   { begins: /^5041523115/, what: 'a Parquet file', todo: 'use the source of that name, {"parquet": …}' },
   { begins: /^4152524f57310000/, what: 'an Arrow file', todo: 'use the source of that name, {"arrow": …}' },
-  { begins: /^(?:fffe|feff|(?!00)..00(?!00)..00)/, what: 'UTF-16, or no text', todo: 'save it as UTF-8' },
 ]
+const UTF_16 = {
+  begins: /^(?:fffe|feff|(?!00)..00(?!00)..00)/,
+  what: 'UTF-16, or no text',
+  todo: 'save it as UTF-8',
+}
 
 /** Bytes that tell all of these. */
 export const TELLING = 10
 
+/** What a file is that begins so, and what to do. */
+export function foreignKind(head: Buffer, kinds = KINDS): (typeof KINDS)[number] | undefined {
+  const hex = head.toString('hex', 0, TELLING)
+  return kinds.find(({ begins }) => begins.test(hex))
+}
+
 export function refuseForeign(file: string, head: Buffer): void {
-  const hex = head.toString('hex')
-  const kind = KINDS.find(({ begins }) => begins.test(hex))
+  const kind = foreignKind(head, [...KINDS, UTF_16])
   if (kind !== undefined) throw new SourceError(`${file} is ${kind.what}: ${kind.todo}`, { file, offset: 0 })
 }

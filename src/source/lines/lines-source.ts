@@ -7,6 +7,7 @@ import type { CsvType } from '../../define/types.js'
 import { FileRows } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
+import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
 import { CsvRow } from './csv/row.js'
 import { JsonRow } from './json/row.js'
@@ -33,8 +34,7 @@ export class LinesSource implements Source {
   readonly runs: Float64Array
   readonly indexed = ['key', 'shard', 'line']
   protected readonly rows: FileRows
-  /** Mapped when first needed. */
-  private readonly files: (TextFile | undefined)[]
+  private readonly files: OpenIndexes<TextFile>
   private readonly keys: string[]
   /** By the very array of column names: the engine uses the same one for every row. */
   private readonly readers = new WeakMap<readonly string[], ReadRow>()
@@ -45,7 +45,7 @@ export class LinesSource implements Source {
     this.count = this.rows.count
     this.runs = this.rows.runs
     this.columns = manifest.columns
-    this.files = new Array(files.length)
+    this.files = new OpenIndexes(files.length, i => new TextFile(files[i]))
     this.keys = files.map(({ name }) => fileKey(name))
   }
 
@@ -128,7 +128,7 @@ export class LinesSource implements Source {
 
   /** By number; otherwise the one that was located last. */
   protected file(file = this.rows.file): TextFile {
-    return (this.files[file] ??= new TextFile(this.manifest.files[file]))
+    return this.files.of(file)
   }
 
   private reader(columns: readonly string[]): ReadRow {

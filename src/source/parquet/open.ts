@@ -62,7 +62,9 @@ async function openIndexes(
   const metas = indexes.map(({ header }) => header.meta as unknown as ParquetMeta)
   const columns = [...new Set(distinct(metas).flatMap(({ leaves }) => columnsOf(leaves)))]
   checkWanted(files, metas, context.wanted, columns)
-  const units = indexes.map(({ path, header }) => new IndexFile(path, false, header).numbers('unitRows'))
+  const units = indexes.map(({ path, header }) =>
+    new IndexFile(path, false, header).numbers('unitRows').slice(),
+  )
   const manifest: ParquetManifest = {
     kind: 'parquet',
     checksums: true,

@@ -1,6 +1,7 @@
 /** Parquet files while a feed runs: which file and unit hold a row. Each file's index is mapped when one of its rows is first asked for. */
 import { lastAtMost } from '../../basics/search.js'
 import type { UnitColumn } from '../columnar/view.js'
+import { OpenIndexes } from '../open-indexes.js'
 import type {
   ByteRange,
   Column,
@@ -38,7 +39,7 @@ export class ParquetSource implements Leaf {
   /** First row and first unit of each file, and their number at the end. */
   private readonly starts: Float64Array
   private readonly firstUnits: Float64Array
-  private readonly files: (ParquetFile | undefined)[]
+  private readonly files: OpenIndexes<ParquetFile>
   /** Where the last row was found: the next is mostly there too. */
   private last = 0
   private readonly refs = new UnitRefs(this)
@@ -55,7 +56,7 @@ export class ParquetSource implements Leaf {
     this.columns = manifest.columns
     this.runs = this.starts.filter((_, i) => i < files.length && files[i].count > 0)
     this.unitStarts = new Float64Array(manifest.unitStarts)
-    this.files = new Array(files.length)
+    this.files = new OpenIndexes(files.length, i => new ParquetFile(files[i], manifest.checksums))
   }
 
   id(row: number): string {
@@ -148,7 +149,7 @@ export class ParquetSource implements Leaf {
   }
 
   private file(i: number): ParquetFile {
-    return (this.files[i] ??= new ParquetFile(this.manifest.files[i], this.manifest.checksums))
+    return this.files.of(i)
   }
 
   /** The unit that holds a row of the file that was located. */

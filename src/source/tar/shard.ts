@@ -1,7 +1,7 @@
 /** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../../basics/errors.js'
-import type { Version } from '../../store/store.js'
+import { LARGEST_RANGE, tooLarge, type Version } from '../../store/store.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile, type TextColumn } from '../index/file.js'
 import type { ByteRange, Column, Present } from '../source.js'
@@ -136,6 +136,7 @@ export class TarShard {
       to = this.offsets[m] + this.sizes[m]
     }
     if (from < 0) return undefined
+    if (to - from > LARGEST_RANGE) throw this.tooLarge(row, from, to)
     return { file: this.manifest.file, offset: from, length: to - from, was: this.was }
   }
 
@@ -156,6 +157,17 @@ export class TarShard {
       out[column.name] = column.gzip ? unpack(bytes, column) : bytes
     }
     return out
+  }
+
+  /** Names the largest member of those that would be read as one. */
+  private tooLarge(row: number, from: number, to: number): SourceError {
+    let large = -1
+    for (let m = this.starts[row]; m < this.starts[row + 1]; m++)
+      if (this.offsets[m] >= from && this.offsets[m] < to && !(this.sizes[m] <= this.sizes[large])) large = m
+    const member = `${this.keys.at(row)}.${this.extensionNames[this.extensions[large]]}`
+    const { file } = this.manifest
+    const what = `member "${member}" (${this.sizes[large]} bytes at byte ${this.offsets[large]}): what is wanted of its sample`
+    return new SourceError(tooLarge(file, from, to - from, what), { file, offset: from })
   }
 
   private columnsOf(row: number): string[] {

@@ -2,6 +2,7 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
+import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { type ShardManifest, TarShard } from './shard.js'
 
@@ -21,8 +22,7 @@ export class TarSource implements Source {
   readonly indexed: readonly string[]
   /** First row of each shard, and the count at the end. */
   private readonly starts: Float64Array
-  /** Mapped when first needed: a maker may never touch most of them. */
-  private readonly shards: (TarShard | undefined)[]
+  private readonly shards: OpenIndexes<TarShard>
   /** Where the last row was found: the next is mostly there too. */
   private last = 0
 
@@ -35,7 +35,7 @@ export class TarSource implements Source {
     this.count = this.starts[shards.length]
     this.columns = manifest.columns
     this.runs = this.starts.filter((_, i) => i < shards.length && shards[i].count > 0)
-    this.shards = new Array(shards.length)
+    this.shards = new OpenIndexes(shards.length, i => new TarShard(shards[i], manifest.most))
     this.indexed = [...manifest.indexed.map(({ name }) => name), 'key', 'shard']
   }
 
@@ -84,34 +84,37 @@ export class TarSource implements Source {
   }
 
   private numberColumn(name: string): IndexColumn {
-    const columns = this.manifest.shards.map((_, i) => this.shard(i).numbers(name))
+    const columns = new OpenIndexes(this.manifest.shards.length, i => this.shards.of(i).numbers(name) ?? [])
     return {
       type: 'number',
       at: row => {
         this.locate(row)
-        return columns[this.last]?.[row - this.starts[this.last]] ?? Number.NaN
+        return columns.of(this.last)[row - this.starts[this.last]] ?? Number.NaN
       },
     }
   }
 
   private textColumn(name: string): IndexColumn {
-    const columns = this.manifest.shards.map((_, i) => this.shard(i).texts(name))
+    const columns = new OpenIndexes(this.manifest.shards.length, i => ({
+      text: this.shards.of(i).texts(name),
+    }))
     return {
       type: 'string',
       at: row => {
         this.locate(row)
-        return columns[this.last]?.at(row - this.starts[this.last]).trim() ?? ''
+        return (
+          columns
+            .of(this.last)
+            .text?.at(row - this.starts[this.last])
+            .trim() ?? ''
+        )
       },
     }
   }
 
   private shardOf(row: number): TarShard {
     this.locate(row)
-    return this.shard(this.last)
-  }
-
-  private shard(i: number): TarShard {
-    return (this.shards[i] ??= new TarShard(this.manifest.shards[i], this.manifest.most))
+    return this.shards.of(this.last)
   }
 
   /** Sets `last` to the shard that holds a row. */

@@ -6,6 +6,7 @@ import { fileKey } from '../find/file-key.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { ColumnLayout, Layout } from '../layout.js'
+import { OpenIndexes } from '../open-indexes.js'
 import { type PackedFile, Seek } from '../packed/units.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
 import { ExampleReader, type Targets, targetsOf } from './example.js'
@@ -49,7 +50,7 @@ export class TfrecordSource implements Source {
   readonly runs: Float64Array
   readonly indexed = ['key', 'shard']
   protected readonly rows: FileRows
-  private readonly opened: (Opened | undefined)[]
+  private readonly opened: OpenIndexes<Opened>
   private readonly reader = new ExampleReader()
   /** Looked up by the very array of column names: the engine uses the same one for every row. */
   private readonly targets = new WeakMap<readonly string[], Targets>()
@@ -59,7 +60,7 @@ export class TfrecordSource implements Source {
     this.count = this.rows.count
     this.runs = this.rows.runs
     this.columns = [...manifest.schema.map(({ name }) => name).filter(name => name !== RECORD), RECORD]
-    this.opened = new Array(manifest.files.length)
+    this.opened = new OpenIndexes(manifest.files.length, i => openFile(manifest.files[i]))
   }
 
   id(row: number): string {
@@ -134,7 +135,7 @@ export class TfrecordSource implements Source {
 
   /** By number; otherwise the one that was located last. */
   protected file(file = this.rows.file): Opened {
-    return (this.opened[file] ??= openFile(this.manifest.files[file]))
+    return this.opened.of(file)
   }
 }
 

@@ -15,7 +15,7 @@ import type { TokensManifest } from './tokens-source.js'
 
 export async function openTokens(json: TokensJson, context: OpenContext): Promise<TokensManifest> {
   const { format, dtype, vocabulary, name, insert } = json
-  const files = await openTokenFiles(json.path, { format, dtype }, context)
+  const files = await openTokenFiles(json.path, { format, dtype, vocabulary }, context)
   checkTypes(files)
   const shape = tokenShape(json)
   const masks = json.mask === undefined ? undefined : await openMasks(json.mask, files, context)

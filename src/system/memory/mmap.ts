@@ -3,11 +3,12 @@
  * and all threads and processes of a host share the same pages.
  *
  * V8 can't tell when the last view of foreign memory is gone, so a mapping lives until the process ends. It takes
- * address space, not memory, but a process may have only so many (65,530 by default): a file is mapped once, for all
- * threads and all feeds that look at it.
+ * address space, not memory, but a process may have only so many (65,530 by default, which V8's own memory needs as well): a file
+ * is mapped once, for all threads and all feeds that look at it, and from some number on files are read into memory that the
+ * garbage collector frees.
  */
 import { createHash } from 'node:crypto'
-import { type BigIntStats, closeSync, fstatSync } from 'node:fs'
+import { type BigIntStats, closeSync, fstatSync, readSync } from 'node:fs'
 import { openRegular } from '../files/regular.js'
 import { errno, koffi, map, unmap } from '../native.js'
 import { unbroken } from '../node/unbroken.js'
@@ -19,14 +20,23 @@ const MAP_POPULATE = process.platform === 'linux' ? 0x8000 : 0
 /** Files that are remembered, as a power of two. */
 const PLACES_LOG = 16
 const PLACES = 1 << PLACES_LOG
+/** Files that a process maps: a quarter of the default limit; half of it where a copy in each thread would be large. */
+const MOST_MAPPED = { small: 16_384, large: 32_768 }
+/** From this size on a file is large, in bytes. */
+const LARGE = 1 << 20
 /** How long a thread waits for another that is mapping the same file, in ms; then it has a mapping of its own. */
 const WAIT_MS = 100
 
 /** Words of a place in the table: the file's fingerprint, its address, and its marks. */
 const WORDS = 3
 
+/** The word after all places: how many files are mapped. */
+const MAPPED = PLACES * WORDS
+
 /** Which file lies where. Zeros: nothing yet. */
-let table = new BigInt64Array(new SharedArrayBuffer(PLACES * WORDS * 8))
+let table = new BigInt64Array(new SharedArrayBuffer((MAPPED + 1) * 8))
+/** Bytes of the files that this thread has read, since they could not be mapped. */
+let copied = 0
 
 /** A file as memory. */
 export interface MappedFile {
@@ -56,11 +66,33 @@ export function mapFile(path: string): MappedFile {
     const size = Number(stats.size)
     if (size === 0) return { buffer: new ArrayBuffer(0), marks: unshared() } // the system refuses empty mappings
     const file = fingerprint(stats)
-    const { address, marks } = known(file) ?? remember(file, mapNew(path, fd, size), size)
+    const there = known(file)
+    if (
+      there === undefined &&
+      Atomics.load(table, MAPPED) >= (size < LARGE ? MOST_MAPPED.small : MOST_MAPPED.large)
+    )
+      return { buffer: copyOf(path, fd, size), marks: unshared() }
+    const { address, marks } = there ?? remember(file, mapNew(path, fd, size), size)
     return { buffer: unbroken(() => koffi.view(address, size)), marks }
   } finally {
     closeSync(fd)
   }
+}
+
+/** Bytes that this thread has copied so far, of all files that could not be mapped. */
+export function copiedBytes(): number {
+  return copied
+}
+
+function copyOf(path: string, fd: number, size: number): ArrayBuffer {
+  const bytes = new Uint8Array(size)
+  for (let at = 0; at < size; ) {
+    const got = readSync(fd, bytes, at, size - at, at)
+    if (got === 0) throw new Error(`${path} ends after ${at} of ${size} bytes: it was shortened just now`)
+    at += got
+  }
+  copied += size
+  return bytes.buffer
 }
 
 interface Place {
@@ -75,7 +107,10 @@ function unshared(): MappedFile['marks'] {
 
 function mapNew(path: string, fd: number, size: number): bigint {
   const address = map(null, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd)
-  if (address !== undefined) return address
+  if (address !== undefined) {
+    Atomics.add(table, MAPPED, 1n)
+    return address
+  }
   throw new Error(
     `can't map ${path} (${size} bytes): errno ${errno()}; check \`ulimit -v\` and \`sysctl vm.max_map_count\``,
   )
@@ -114,7 +149,10 @@ function remember(file: bigint, address: bigint, size: number): Place {
     }
     if (there !== file) continue
     const other = placeAt(at)
-    if (other !== undefined) unmap(address, size)
+    if (other !== undefined) {
+      unmap(address, size)
+      Atomics.sub(table, MAPPED, 1n)
+    }
     return other ?? { address, marks: unshared() }
   }
   return { address, marks: unshared() }

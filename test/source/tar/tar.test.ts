@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -16,7 +17,7 @@ import { attachSource, openSource } from '../../../src/source/registry.js'
 import { needOf } from '../../../src/source/row-reader.js'
 import type { Source } from '../../../src/source/source.js'
 import { temporaryFolder, writeFiles } from '../../support/folder.js'
-import { type TarEntry, tarFile } from '../../support/tar.js'
+import { type TarEntry, tarFile, tarMember } from '../../support/tar.js'
 import { asText, readRow } from '../conformance.js'
 
 let root: string
@@ -176,6 +177,25 @@ describe('samples', () => {
     const source = await open('{a,b,c}.tar')
     expect([source.count, [...source.runs]]).toEqual([2, [0]])
     expect(source.id(1)).toBe('b.tar:k1')
+  })
+
+  it('of more than 4 GiB are refused by the name of their largest member', async () => {
+    const large = tarMember({ name: 'b.bin', size: 5 * 2 ** 30, binarySize: true })
+    const before = Buffer.concat([
+      tarMember({ name: 'a.cls', data: '1' }),
+      tarMember({ name: 'b.cls', data: '2' }),
+      large,
+    ])
+    const path = join(root, 'a.tar')
+    writeFileSync(path, before)
+    truncateSync(path, before.length + 5 * 2 ** 30)
+    writeFileSync(path, tarFile([{ name: 'b.txt', data: 'text' }]), { flag: 'a' })
+    const source = await open('a.tar')
+    expect(() => needOf(source, 1, ['bin'])).toThrow(
+      `member "b.bin" (5368709120 bytes at byte ${before.length}): what is wanted of its sample at byte ${before.length} of ${path} ` +
+        'takes 5368709120 bytes, and at most 4294967296 (4 GiB) are read as one: split it into smaller samples, or ask for other columns',
+    )
+    expect(asText(readRow(source, 1, ['txt']).txt)).toBe('text')
   })
 })
 

@@ -11,10 +11,13 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TokensJson } from '../../../src/define/token-types.js'
+import { openTokenFiles } from '../../../src/source/tokens/formats/open.js'
 import { type FeedJson, type OpenOptions, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { tarFile } from '../../support/tar.js'
 import { documentsOf, writeMegatron, writeNanogpt } from '../../support/tokens.js'
 
 process.env.MILLRACE_CACHE = temporaryFolder()
@@ -137,6 +140,59 @@ describe('when it is opened', () => {
     await expect(open(folder, {})).rejects.toThrow(/a\.bin/)
     truncateSync(join(folder, 'a.bin'), 100)
     await expect(open(folder, {})).rejects.toThrow(/a\.(bin|idx)/)
+  })
+
+  const text = '{"text":"a row of JSON","n":1}\n'.repeat(20)
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+  const noise = (bytes: number): Buffer =>
+    Buffer.from(Uint16Array.from({ length: bytes / 2 }, (_, i) => (i * 7919) % 50257).buffer)
+  test.each<[string, string | Uint8Array, Partial<TokensJson>, RegExp]>([
+    [
+      'web.jsonl',
+      text,
+      {},
+      /web\.jsonl is of the format "jsonl" by its name, not a file of tokens: use the source/,
+    ],
+    ['web.jsonl', text, { dtype: 'u16' }, /"jsonl" by its name/],
+    ['a.tar', tarFile([{ name: 'a.txt', data: text }]), { dtype: 'u16' }, /"tar" by its name/],
+    [
+      'tar.bin',
+      tarFile([{ name: 'a.txt', data: text }]),
+      {},
+      /tar\.bin is of the format "tar" by its first bytes/,
+    ],
+    ['parquet.bin', Buffer.concat([Buffer.from('PAR1'), noise(400)]), {}, /"parquet" by its first bytes/],
+    ['packed.bin', gzipSync(text), {}, /compressed with gzip, not a file of tokens: unpack it/],
+    ['zip.bin', Buffer.concat([Buffer.from('PK\x03\x04'), noise(400)]), {}, /a zip archive/],
+    ['picture.bin', Buffer.concat([png, noise(400)]), {}, /a PNG picture/],
+    ['text.bin', text, {}, /text\.bin is text \("\{\\"text\\":/],
+    ['text.bin', 'Grüße aus Zürich, '.repeat(300), { dtype: 'u16' }, /is text .*millrace tokenize/],
+    ['a.dat', noise(400), {}, /a\.dat: its name does not end in \.bin or \.npy.*"dtype": "u16"/],
+    [
+      'a.bin',
+      noise(400),
+      { dtype: 'u32', vocabulary: 50257 },
+      /of its first 100 tokens .* are beyond the vocabulary of 50257/,
+    ],
+  ])('%s is refused where it holds no tokens (%#)', async (path, bytes, json, message) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, path), bytes)
+    await expect(open(folder, { path, ...json })).rejects.toThrow(message)
+    // `millrace tokens inspect` of a folder opens what is there.
+    const inspected = openTokenFiles(folder, { dtype: json.dtype }, { root: folder, notice: () => {} })
+    if (json.vocabulary === undefined) await expect(inspected).rejects.toThrow(message)
+  })
+
+  test.each<[string, string | Uint8Array, Partial<TokensJson>]>([
+    ['a.bin', noise(400), {}],
+    ['a.bin', noise(400), { vocabulary: 50257 }],
+    ['a.dat', noise(400), { dtype: 'u16' }],
+    ['bytes.txt', text, { dtype: 'u8' }],
+    ['few.bin', 'abcd'.repeat(10), { length: 4 }],
+  ])('%s is taken (%#)', async (path, bytes, json) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, path), bytes)
+    await open(folder, { path, ...json })
   })
 
   test('files of no tokens, and of empty documents alone', async () => {

@@ -2,6 +2,7 @@
 import { MillraceError } from '../../../basics/errors.js'
 import { command, UsageError } from '../../command.js'
 import { onInterrupt } from '../../interrupt.js'
+import { say } from '../../say.js'
 import { bytes, counted } from '../../units.js'
 import { TRACE_LIMIT } from './limit.js'
 import { checkTracePlace } from './place.js'
@@ -49,7 +50,7 @@ export const record = command({
     try {
       for (;;) {
         recorder.look()
-        said = say(recorder.attached, said, values.out)
+        said = tell(recorder.attached, said, values.out)
         if (said === 0) patience.look()
         if (recorder.full || !recorder.alive) break
         if (await ended.within(OFTEN)) break
@@ -96,7 +97,7 @@ class Patience {
   look(): void {
     if (this.said || performance.now() < this.until) return
     this.said = true
-    process.stderr.write(`waiting until ${namesOf(this.pids)} opens a feed\n`)
+    say(`waiting until ${namesOf(this.pids)} opens a feed`)
   }
 }
 
@@ -108,8 +109,8 @@ function pidOf(text: string): number {
 }
 
 /** Tells of new processes: the program that started the recorder knows by this that it is attached. */
-function say(attached: readonly number[], said: number, out: string): number {
-  if (attached.length > said) process.stderr.write(`recording ${attached.join(', ')} to ${out}\n`)
+function tell(attached: readonly number[], said: number, out: string): number {
+  if (attached.length > said) say(`recording ${attached.join(', ')} to ${out}`)
   return attached.length
 }
 

@@ -1,5 +1,5 @@
 /** What `--trace` says when a run has ended. */
-import { printable } from '../../../basics/errors.js'
+import { say } from '../../say.js'
 import { counted } from '../../units.js'
 import type { EndedTrace } from './recorded.js'
 
@@ -20,6 +20,6 @@ export function traceLine(trace: EndedTrace | undefined): string {
 export function tellFailure(trace: EndedTrace | undefined): number {
   if (trace?.failed === undefined) return 0
   const text = `--trace ${trace.file} is not whole: ${trace.failed}. The run itself went on to its end`
-  process.stderr.write(`millrace: ${printable(text)}\n`)
+  say(`millrace: ${text}`)
   return 1
 }

@@ -10,6 +10,8 @@ export interface TokenFileOptions {
   format?: TokenFormat
   /** For files without a header; where there is one, it must be the same. */
   dtype?: TokenDtype
+  /** Ids below this; files whose first tokens are mostly beyond it are refused. */
+  vocabulary?: number
   /** Takes an .idx that disagrees with the size of its .bin: for tools that say themselves what is wrong. */
   unchecked?: boolean
 }

@@ -6,6 +6,7 @@ import { ASKED_AT_ONCE } from '../../../store/access.js'
 import { Stores } from '../../../store/stores.js'
 import type { OpenContext } from '../../source.js'
 import { findTokenFiles } from './find.js'
+import { FIRST_BYTES, refuseForeign } from './foreign.js'
 import { type Found, type ReadFormat, readerOf, type TokenFileOptions } from './found.js'
 import { isLlmc, readLlmc } from './llmc.js'
 import { readMegatron } from './megatron.js'
@@ -21,9 +22,6 @@ const FORMATS: Readonly<Record<TokenFormat, ReadFormat>> = {
   npy: readNpy,
   olmo: readOlmo,
 }
-
-/** Enough to tell formats apart. */
-const FIRST_BYTES = 8
 
 /** The files that paths, patterns or prefixes name, in their order; those of a pattern by name. */
 export async function openTokenFiles(
@@ -54,7 +52,7 @@ export async function tryTokenFiles(
   }
   return await inParallel(found, ASKED_AT_ONCE, async one => {
     try {
-      const format = options.format ?? (await guess(one, stores))
+      const format = await formatOf(one, options, stores)
       return { file: await FORMATS[format](one, readerOf(one, stores), options, { stores, notice }) }
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
@@ -63,10 +61,15 @@ export async function tryTokenFiles(
   })
 }
 
-async function guess(found: Found, stores: Stores): Promise<TokenFormat> {
-  if (found.index !== undefined) return 'megatron'
+/** The format of a file, as it is said or told by its first bytes; those without a header are looked at. */
+async function formatOf(found: Found, options: TokenFileOptions, stores: Stores): Promise<TokenFormat> {
+  const { format } = options
+  if (format !== undefined && format !== 'nanogpt' && format !== 'olmo') return format
+  if (format === undefined && found.index !== undefined) return 'megatron'
   const head = await readerOf(found, stores)(0, FIRST_BYTES)
-  if (isLlmc(head)) return 'llmc'
-  if (isNpy(head)) return 'npy'
+  if (format === undefined && isLlmc(head)) return 'llmc'
+  if (format === undefined && isNpy(head)) return 'npy'
+  refuseForeign(found, head, options)
+  if (format !== undefined) return format
   return found.file.endsWith('.npy') ? 'olmo' : 'nanogpt'
 }
