@@ -101,7 +101,12 @@ async function read(one: Case, order: FeedJson['order'], options: OpenOptions) {
     ...{ source: one.source, fields: one.fields, order, onError: { policy: 'mask', budget: 1e6 } },
     batch: { size: 1 + (one.seed % 37), last: 'keep' },
   }
-  const loader = open(json, { root: join(root, String(one.seed)), epochs: 1, ...options }) as AnyLoader
+  const loader = open(json, {
+    root: join(root, String(one.seed)),
+    epochs: 1,
+    notice: () => {},
+    ...options,
+  }) as AnyLoader
   try {
     for await (const batch of loader) {
       batch.ids.forEach((id, row) => {
