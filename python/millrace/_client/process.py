@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -44,6 +45,9 @@ class Engine:
         self._words = words
         self._process = process
         self._gone = threading.Event()
+        if words is not None:
+            # Not __del__, which may come when the modules of a program that ends are gone.
+            weakref.finalize(self, os.close, words)
         if process is not None:
             _started[pid] = self
             threading.Thread(target=self._reap, name="millrace-reaper", daemon=True).start()
@@ -144,14 +148,6 @@ class Engine:
             )
         except OSError:
             return ""
-
-    def __del__(self) -> None:
-        words, self._words = self._words, None
-        if words is not None:
-            try:
-                os.close(words)
-            except OSError:
-                pass
 
 
 def peer(sock: socket.socket) -> Tuple[int, int]:

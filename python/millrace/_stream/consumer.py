@@ -7,6 +7,7 @@ Records of it are written over after a while; the sums (loop_times.py) are those
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -87,12 +88,13 @@ class Consumer:
         self._asked = now = time.monotonic()
         self._step_over(now)
 
-    def left(self) -> None:
+    def left(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
         """The loop is left by ``break`` or an exception, with a batch in the user's hands: its step is over.
 
-        The garbage collector may leave a loop in any thread: then nothing is known of its last step.
+        The garbage collector may leave a loop in any thread: then nothing is known of its last step. Nor can
+        anything be written when the program ends.
         """
-        if self._thread == threading.get_ident():
+        if not ending() and self._thread == threading.get_ident():
             self._step_over(time.monotonic())
             self.flush()
 

@@ -215,8 +215,8 @@ TRAINER = """
 
 
 def start_trainer(code=TRAINER, **more):
-    text = textwrap.dedent(code).format(package=str(HERE.parent), fake=str(HERE / "fake_engine.py"), **more)
-    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    text = textwrap.dedent(code).format(package=str(HERE.parent), fake=str(HERE / "fake_engine.py"))
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, **more)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -227,6 +227,30 @@ def test_the_engine_ends_with_the_trainer(runtime_folder, number):
     trainer.wait(PATIENCE)
     assert wait_until(lambda: not alive(engine))
     assert wait_until(lambda: not sockets(runtime_folder))
+
+
+DDP = """
+    import sys, tempfile
+    sys.path[:0] = [{package!r}]
+    import torch, torch.distributed as dist
+    import millrace
+    from millrace._client import meeting, process
+    process.engine_command = meeting.engine_command = lambda: [sys.executable, {fake!r}]
+    store = "file://" + tempfile.mktemp()
+    dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+    batches = iter(millrace.Feed({{"fake": {{"length": 400, "rows": 4}}}}).torch())
+    for batch in batches:
+        model(torch.zeros(1, 1)).sum().backward()
+        break
+"""
+
+
+def test_a_loop_that_is_left_by_the_end_of_the_program_ends_in_silence(runtime_folder):
+    pytest.importorskip("torch")  # its modules keep the loop until those of Python are gone
+    trainer = start_trainer(DDP, stderr=subprocess.PIPE)
+    _, said = trainer.communicate(timeout=PATIENCE)
+    assert trainer.returncode == 0 and "ignored" not in said, said
 
 
 def test_a_stopped_trainer_is_only_slow(runtime_folder):
