@@ -40,7 +40,7 @@ export interface CallJson {
 
 export type SourceJson =
   | { tar: TarJson }
-  | { folder: string | { path: string; classes?: string[]; extensions?: string[] } }
+  | { folder: FolderJson }
   | { files: string | string[] | ListJson }
   | { zarr: ZarrJson }
   | { npy: NpyFilesJson }
@@ -72,6 +72,9 @@ export interface ChatJson extends ChatOptions {
   /** Where they are: columns `messages`, or `prompt` and `completion`, or `conversations`; `tools`. */
   source: SourceJson
 }
+
+/** A folder of images. `classes`: names in the order of their labels, or the folder whose classes these are. */
+export type FolderJson = string | { path: string; classes?: string | string[]; extensions?: string[] }
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {

@@ -7,6 +7,7 @@ import { NameList } from '../../src/source/find/name-list.js'
 import { attachSource, openSource } from '../../src/source/registry.js'
 import { needOf } from '../../src/source/row-reader.js'
 import type { Source } from '../../src/source/source.js'
+import { type FeedJson, using } from '../support/engine.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 
 let root: string
@@ -218,6 +219,80 @@ describe('files', () => {
     expect((await open({ files: 'd/**/*.npy' })).count).toBe(1)
     writeFiles(root, { 'd/y/b.npy': '' })
     expect((await open({ files: 'd/**/*.npy' })).count).toBe(2)
+  })
+})
+
+describe('classes of several feeds', () => {
+  const feed: FeedJson = {
+    source: { folder: 'train' },
+    fields: { label: { from: 'label', as: 'int' }, path: { from: 'path', as: 'text' } },
+    batch: 8,
+    variants: {
+      val: { source: { folder: 'val' } },
+      half: { source: { folder: null, subset: { source: { folder: { path: 'val' } }, range: [0, 1] } } },
+      test: { source: { folder: 'test' }, fields: { label: null } },
+    },
+  }
+  const labels = (json: FeedJson, options: object = {}): Promise<Record<string, string>> =>
+    using(
+      json,
+      { root, workers: 1, epochs: 1, notice: text => notices.push(text), ...options },
+      async loader => {
+        const found: Record<string, string> = {}
+        for await (const batch of loader) {
+          const { path, label } = batch as unknown as { path: string[]; label?: BigInt64Array }
+          path.forEach((name, i) => {
+            found[name] = String(label?.[i])
+          })
+        }
+        return found
+      },
+    )
+
+  beforeEach(() => {
+    writeFiles(root, { 'train/ant/1.jpg': '', 'train/bee/2.jpg': '', 'train/cow/3.jpg': '' })
+    writeFiles(root, { 'val/bee/4.jpg': '', 'val/cow/5.jpg': '', 'test/6.jpg': '' })
+  })
+
+  it('are numbered alike in all variants of a definition', async () => {
+    const given = { ...feed, source: { folder: { path: 'train', classes: ['cow', 'bee', 'ant'] } } }
+    for (const [json, bee, cow] of [
+      [feed, '1', '2'],
+      [given, '1', '0'],
+    ] as const) {
+      expect(await labels(json)).toMatchObject({ 'bee/2.jpg': bee, 'cow/3.jpg': cow })
+      expect(await labels(json, { variant: 'val' })).toEqual({ 'bee/4.jpg': bee, 'cow/5.jpg': cow })
+      expect(await labels(json, { variant: 'half' })).toEqual({ 'bee/4.jpg': bee })
+      expect(await labels(json, { variant: 'test' })).toEqual({ '6.jpg': 'undefined' })
+    }
+    expect(notices.filter(text => text.includes('are others than those'))).toHaveLength(1) // `given` beside `feed`
+  })
+
+  it('are refused where train lacks one, or is not there', async () => {
+    writeFiles(root, { 'val/dog/7.jpg': '' })
+    const refused = (json: FeedJson) => labels(json, { variant: 'val' }).catch(error => error.message)
+    expect(await refused(feed)).toMatch(
+      /val\/dog is none of the classes of .*\/train, by which labels are numbered/,
+    )
+    expect(await refused({ ...feed, source: { folder: 'gone' } })).toMatch(
+      /val: its classes are numbered as those of .*\/gone, which can't be known: .*gone does not exist.*"classes": \[/,
+    )
+    // Where no field asks for labels, no numbers are needed.
+    const { path } = feed.fields
+    expect(await refused({ ...feed, source: { folder: 'gone' }, fields: { path } })).toHaveProperty([
+      'dog/7.jpg',
+    ])
+  })
+
+  it('are told of where a second feed of the process has others', async () => {
+    const { variants: _, ...plain } = feed
+    await labels(plain)
+    notices.length = 0
+    await labels({ ...plain, source: { folder: 'val' } })
+    expect(notices).toEqual([expect.stringMatching(/the classes of .*\/val are others than those of /)])
+    notices.length = 0
+    await labels({ ...plain, source: { folder: { path: 'val', classes: 'train' } } })
+    expect(notices.filter(text => text.includes('are others'))).toEqual([])
   })
 })
 

@@ -39,10 +39,14 @@ def tar(*paths: Paths, root: Optional[Path] = None) -> Builder:
 
 
 def folder(
-    path: Path, *, classes: Optional[Sequence[str]] = None, extensions: Optional[Sequence[str]] = None
+    path: Path,
+    *,
+    classes: Union[Path, Sequence[str], None] = None,
+    extensions: Optional[Sequence[str]] = None,
 ) -> Builder:
     """A folder with one folder for each class: columns image, label, class, path. ``classes`` names them in
-    the order of their labels; then a class may be without a picture."""
+    the order of their labels, then a class may be without a picture; or it is the folder whose classes these
+    are: ``folder("val", classes="train")``."""
     plain_path = classes is None and extensions is None
     return _source(
         "folder", path if plain_path else {"path": path, "classes": classes, "extensions": extensions}

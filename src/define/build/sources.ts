@@ -37,10 +37,13 @@ export function tar(...given: (string | Exclude<TarJson, PathsJson>)[]): SourceJ
   return { tar: typeof first === 'object' ? first : oneOrMore(given as string[]) }
 }
 
-/** A folder with one folder for each class: columns image, label, class, path. `classes` names them in the order of their labels. */
+/**
+ * A folder with one folder for each class: columns image, label, class, path. `classes` names them in the order of their labels, or the
+ * folder whose classes these are: `folder('val', { classes: 'train' })`.
+ */
 export const folder = (
   path: string,
-  options: { classes?: string[]; extensions?: string[] } = {},
+  options: { classes?: string | string[]; extensions?: string[] } = {},
 ): SourceJson => ({ folder: Object.keys(options).length === 0 ? path : { path, ...options } })
 
 /**

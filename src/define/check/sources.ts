@@ -56,7 +56,10 @@ const inner: Parser<SourceJson> = (value, path) => parseSource(value, path, fals
 const folder = either(
   isText,
   text,
-  object({ path: text, classes: optional(names), extensions: optional(names) }, 'a path or an object'),
+  object(
+    { path: text, classes: optional(either(isText, text, names)), extensions: optional(names) },
+    'a path or an object',
+  ),
 )
 
 const files = either(isObject, object({ list: text, path: optional(text), root: optional(text) }), paths)

@@ -1,6 +1,7 @@
 /** Variants of a feed: JSON merge patches (RFC 7396) over it. */
 import { DefinitionError } from '../../basics/errors.js'
-import type { FeedJson } from '../types.js'
+import { allSources, withInner } from '../nested.js'
+import type { FeedJson, FolderJson, SourceJson } from '../types.js'
 import { unknownName } from './mistakes.js'
 import { isObject } from './schema.js'
 
@@ -40,5 +41,34 @@ export function applyVariant(feed: FeedJson, name: string): FeedJson {
       throw new DefinitionError('variants', `there is no variant "${name}": the feed has none`)
     throw unknownName('variants', 'variant', name, known)
   }
-  return mergePatch(base, variants[name]) as FeedJson
+  const merged = mergePatch(base, variants[name]) as FeedJson
+  try {
+    return { ...merged, source: withClasses(merged.source, base.source) }
+  } catch {
+    return merged // It is none, and refused when it is checked.
+  }
 }
+
+/** All variants number classes alike: a folder that does not name its classes has those of the folder that stands in the feed itself. */
+function withClasses(source: SourceJson, base: SourceJson): SourceJson {
+  const own = foldersIn(base)
+  const several = foldersIn(source).length === own.length
+  let next = 0
+  const change = (inner: SourceJson): SourceJson => {
+    if (!('folder' in inner)) return withInner(inner, change)
+    const { path, classes, ...more } = asObject(inner.folder)
+    const like = own[several ? next++ : 0]
+    const given = classes ?? like.classes ?? (like.path === path ? undefined : like.path)
+    return given === undefined ? inner : { folder: { path, classes: given, ...more } }
+  }
+  return own.length === 0 ? source : change(source)
+}
+
+function foldersIn(source: SourceJson): Exclude<FolderJson, string>[] {
+  return allSources(source).flatMap(found =>
+    'folder' in found.source ? [asObject(found.source.folder)] : [],
+  )
+}
+
+const asObject = (json: FolderJson): Exclude<FolderJson, string> =>
+  typeof json === 'string' ? { path: json } : json

@@ -21,6 +21,7 @@ import {
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
 import { joined } from '../../source/combine/combined.js'
+import { tellOfClasses } from '../../source/files/classes.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
 import type { OpenedTokenizer } from '../../tokenize/open.js'
@@ -79,6 +80,11 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     notice,
   })
   const { sources, fingerprint, blend } = opened
+  tellOfClasses(
+    sources.map(({ manifest }) => manifest),
+    wanted,
+    notice,
+  )
   const attached = sources.map(({ manifest }) => attachSource(manifest))
   if (notice !== undefined && attached.some(source => source.layout !== undefined)) {
     const { noticeOfCodecs } = await import('../../source/slow-codecs.js')

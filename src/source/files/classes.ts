@@ -25,6 +25,52 @@ export function folderClasses(manifest: Manifest): string[] | undefined {
   return child && folderClasses(child)
 }
 
+/** The classes of folders that feeds of this process have opened, as JSON, by the folder. */
+const opened = new Map<string, string>()
+
+/** Says where a feed's folders have other classes than those of a feed before it: then a label means different classes. */
+export function tellOfClasses(
+  manifests: readonly Manifest[],
+  wanted: readonly string[],
+  notice?: (text: string) => void,
+): void {
+  if (!wanted.includes('label') && !wanted.includes('class')) return
+  const earlier = [...opened]
+  for (const { root, classes } of manifests.flatMap(foldersIn)) {
+    const text = JSON.stringify(classes)
+    if (opened.get(root) === text) continue
+    opened.set(root, text)
+    if (earlier.some(([, others]) => others === text)) continue
+    const [before, others] = earlier.find(([path]) => path !== root) ?? []
+    if (before !== undefined) notice?.(otherClasses(root, classes, before, JSON.parse(others!) as string[]))
+  }
+}
+
+function foldersIn(manifest: Manifest): { root: string; classes: string[] }[] {
+  const { kind, root, classes, child, children } = manifest as Manifest & {
+    root?: string
+    classes?: string[]
+    child?: Manifest
+    children?: Manifest[]
+  }
+  if (kind === 'folder') return classes === undefined ? [] : [{ root: root as string, classes }]
+  return [...(child ? [child] : []), ...(children ?? [])].flatMap(foldersIn)
+}
+
+function otherClasses(
+  root: string,
+  classes: readonly string[],
+  before: string,
+  others: readonly string[],
+): string {
+  const label = classes.findIndex((name, i) => i < others.length && name !== others[i])
+  return (
+    `the classes of ${root} are others than those of ${before}, which this process opened before` +
+    `${label < 0 ? '' : `: label ${label} is "${classes[label]}" here and "${others[label]}" there`}. If both are parts of one ` +
+    `dataset, number them alike: {"folder": {"path": …, "classes": ${JSON.stringify(before)}}}`
+  )
+}
+
 /** Class folders of an index, sorted byte by byte, and which of them hold a picture. */
 export function classFolders(indexPath: string): { names: string[]; used: Set<string> } {
   const index = new IndexFile(indexPath)
@@ -41,8 +87,10 @@ export function numberClasses(
   { names, used }: { names: string[]; used: ReadonlySet<string> },
   given: string[] | undefined,
   notice?: (text: string) => void,
+  /** The folder whose classes are given, where the definition does not name them. */
+  like?: string,
 ): string[] {
-  if (given !== undefined) return checkGiven(root, used, given, notice)
+  if (given !== undefined) return checkGiven(root, used, given, notice, like)
   const empty = names.filter(name => !used.has(name))
   if (empty.length > 0) {
     // What tools leave behind, such as an empty ".ipynb_checkpoints", need not become a class.
@@ -68,15 +116,17 @@ function checkGiven(
   used: ReadonlySet<string>,
   given: string[],
   notice?: (text: string) => void,
+  like?: string,
 ): string[] {
   const twice = given.find((name, i) => given.indexOf(name) !== i)
   if (twice !== undefined) throw new SourceError(`the class "${twice}" is listed twice in "classes"`)
   for (const name of used) {
     if (given.includes(name)) continue
     const near = nearest(name, given)
+    const where = like === undefined ? 'in the definition' : `of ${like}, by which labels are numbered`
     throw new SourceError(
-      `${root}/${name} is none of the classes in the definition${near ? ` (did you mean "${near}"?)` : ''}: ` +
-        'add it to "classes", or move the folder away',
+      `${root}/${name} is none of the classes ${where}${near ? ` (did you mean "${near}"?)` : ''}: ` +
+        `${like === undefined ? 'add it to "classes"' : 'name all in the definition by "classes": […]'}, or move the folder away`,
       { file: `${prefixOf(root)}${name}` },
     )
   }

@@ -3,10 +3,12 @@
  * class, at any depth. A folder without subfolders is a list of images without labels. What lists the pictures
  * (open-folder.ts) is loaded when a feed is opened: workers attach to what was found.
  */
+
+import type { FolderJson } from '../../define/types.js'
 import type { Column, IndexColumn, Pieces, SourceKind } from '../source.js'
 import { classOf } from './classes.js'
 import { FileListSource } from './file-list-source.js'
-import type { FolderJson, FolderManifest } from './open-folder.js'
+import type { FolderManifest } from './open-folder.js'
 
 export const folder: SourceKind<FolderJson> = {
   open: async (json, context) => (await import('./open-folder.js')).openFolder(json, context),

@@ -5,6 +5,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
+import type { FolderJson } from '../../define/types.js'
 import { Stores, schemeOf } from '../../store/stores.js'
 import { isHidden } from '../find/hidden.js'
 import { prefixOf, resolveFolder } from '../find/names.js'
@@ -25,8 +26,6 @@ import {
 /** What the decoders can read. */
 export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif']
 
-export type FolderJson = string | { path: string; classes?: string[]; extensions?: string[] }
-
 export interface FolderManifest extends FileListManifest {
   kind: 'folder'
   /** Names in the order of their labels; undefined for a folder without classes. */
@@ -36,18 +35,71 @@ export interface FolderManifest extends FileListManifest {
 export async function openFolder(json: FolderJson, context: OpenContext): Promise<FolderManifest> {
   const { path, classes, extensions = IMAGE_EXTENSIONS } = typeof json === 'string' ? { path: json } : json
   const root = resolveFolder(context.root, path)
-  const objects = schemeOf(root) === undefined ? undefined : await objectsIn(root, context)
-  const byClass = objects?.some(({ path }) => /^[^./][^/]*\//.test(path)) ?? hasSubfolders(root)
-  let index = await listImages(root, extensions, byClass, context, objects)
-  const plain = !byClass || index.header.count === 0
-  if (byClass && plain) index = await listImages(root, extensions, false, context, objects)
+  const { index, plain } = await listFolder(root, extensions, context)
   if (index.header.count === 0) throw empty(root, extensions)
-  if (plain && classes !== undefined) throw noClasses(root, classes)
-  const names = plain ? undefined : numberClasses(root, classFolders(index.path), classes, context.notice)
+  if (plain && Array.isArray(classes) && wantsLabels(context)) throw noClasses(root, classes)
+  const names = plain ? undefined : await numbered(root, index, classes, extensions, context)
   const left = leftOutText(leftOutOf(index))
   if (left !== undefined) context.notice?.(`${root}: ${left} left out`)
   const manifest = fileListManifest('folder', root, index)
   return { ...manifest, classes: names } as FolderManifest
+}
+
+/** The pictures below a folder; `plain` where it has no class folders. */
+async function listFolder(
+  root: string,
+  extensions: readonly string[],
+  context: OpenContext,
+): Promise<{ index: FileList; plain: boolean }> {
+  const objects = schemeOf(root) === undefined ? undefined : await objectsIn(root, context)
+  const byClass = objects?.some(({ path }) => /^[^./][^/]*\//.test(path)) ?? hasSubfolders(root)
+  const index = await listImages(root, extensions, byClass, context, objects)
+  if (!byClass || index.header.count > 0) return { index, plain: !byClass }
+  return { index: await listImages(root, extensions, false, context, objects), plain: true }
+}
+
+/** The classes in the order of their labels: as they are given, as another folder has them, or the folder's own. */
+async function numbered(
+  root: string,
+  index: FileList,
+  given: string | string[] | undefined,
+  extensions: readonly string[],
+  context: OpenContext,
+): Promise<string[]> {
+  const own = classFolders(index.path)
+  const like =
+    typeof given === 'string' && wantsLabels(context) ? resolveFolder(context.root, given) : undefined
+  if (Array.isArray(given)) return numberClasses(root, own, given, context.notice)
+  if (like !== undefined) {
+    const names = await classesOf(like, root, extensions, context)
+    if (names !== undefined) return numberClasses(root, own, names, context.notice, like)
+  }
+  return numberClasses(root, own, undefined, context.notice)
+}
+
+/** The classes of the folder by which labels go; undefined where it has none. */
+async function classesOf(
+  like: string,
+  root: string,
+  extensions: readonly string[],
+  context: OpenContext,
+): Promise<string[] | undefined> {
+  try {
+    const { index, plain } = await listFolder(like, extensions, { ...context, notice: undefined })
+    return plain ? undefined : numberClasses(like, classFolders(index.path), undefined)
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    throw new SourceError(
+      `${root}: its classes are numbered as those of ${like}, which can't be known: ${error.message}. Or name them in the order of ` +
+        'their labels: "classes": ["cat", "dog"]',
+      { file: like, cause: error },
+    )
+  }
+}
+
+/** Whether numbers of classes matter. Who asks for no column by name may want any. */
+function wantsLabels({ wanted, indexed = [] }: OpenContext): boolean {
+  return wanted.length === 0 || [...wanted, ...indexed].some(name => name === 'label' || name === 'class')
 }
 
 /** All objects of a folder in another store. */
