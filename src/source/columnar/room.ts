@@ -5,6 +5,7 @@
  *   header        16 words, u32
  *   validity      a bit a row, the least first: 1 where the row has a value
  *   offsets       lists of any length: u32, a row's elements are offsets[row] to offsets[row + 1]
+ *   dims          lists in lists: u32, how deep they are; then as many a row, the elements of its lists of each depth
  *   itemValidity  a bit an element
  *   codes         dictionary: u32 an item, the number of its value
  *   valueOffsets  text and bytes: u32, where each value, or the gap before it, begins, and the end of the last one
@@ -25,8 +26,8 @@ export interface ColumnRoom {
   items: ItemType
   /** Rows may be null: there are validity bits. */
   nulls?: boolean
-  /** Each row is a list: of any length, with `elements` at most in all, or of `size` each. */
-  list?: { elements: number; size?: number; nulls?: boolean }
+  /** Each row is a list: of any length, with `elements` at most in all, or of `size` each; or lists in lists, `depth` deep. */
+  list?: { elements: number; size?: number; nulls?: boolean; depth?: number }
   /** Text and bytes: all values are this long, and need no offsets. */
   width?: number
   /** Text and bytes of varying length: the bytes of all values, at most. With a dictionary: of its entries. */
@@ -58,7 +59,12 @@ export const WORDS = {
   utf8: 13,
   /** 1: no element of a list is null. */
   fullItems: 14,
+  dims: 15,
 } as const
+
+/** In place of a row's first number of `dims`: lists side by side differ in length, or one of them is null. */
+export const RAGGED = 2 ** 32 - 1
+export const NULL_LIST = 2 ** 32 - 2
 
 /** "MRC1": columns are read by the build that wrote them, so this finds mistakes, not versions. */
 export const MAGIC = 0x3143524d
@@ -74,6 +80,7 @@ export const ITEM_TYPES: readonly ItemType[] = [
 export interface ColumnPlaces {
   validity: number
   offsets: number
+  dims: number
   itemValidity: number
   codes: number
   valueOffsets: number
@@ -124,6 +131,8 @@ export function placesOf(room: ColumnRoom): ColumnPlaces {
   }
   const validity = part(nulls, bitBytes(rows))
   const offsets = part(list !== undefined && list.size === undefined, 4 * (rows + 1))
+  const depth = list?.depth ?? 0
+  const dims = part(depth > 0, 4 * (1 + rows * depth))
   const itemValidity = part(list?.nulls, bitBytes(itemCount))
   const codes = part(dictionary !== undefined, 4 * itemCount)
   const entries = dictionary ?? itemCount
@@ -134,5 +143,5 @@ export function placesOf(room: ColumnRoom): ColumnPlaces {
     throw new SourceError(
       `a column of ${rows} rows would take ${end} bytes in one unit, more than 4 GiB: write smaller row groups or chunks`,
     )
-  return { validity, offsets, itemValidity, codes, valueOffsets, values, end, width: itemBytes, itemCount }
+  return { validity, offsets, dims, itemValidity, codes, valueOffsets, values, end, width: itemBytes, itemCount }
 }

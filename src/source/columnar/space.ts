@@ -7,6 +7,8 @@ export interface ColumnSpace {
   validity: Uint8Array
   /** Begins with the 0 of the first row. */
   offsets: Uint32Array
+  /** Of lists in lists: behind the word that says how deep they are. */
+  dims: Uint32Array
   itemValidity: Uint8Array
   codes: Uint32Array
   /** Begins with the 0 of the first value. */
@@ -37,6 +39,7 @@ export function layColumn(room: ColumnRoom, piece: Uint8Array): ColumnSpace {
   for (const name of [
     'validity',
     'offsets',
+    'dims',
     'itemValidity',
     'codes',
     'valueOffsets',
@@ -51,12 +54,14 @@ export function layColumn(room: ColumnRoom, piece: Uint8Array): ColumnSpace {
   const space: ColumnSpace = {
     validity: bytes(places.validity, Math.ceil(room.rows / 8)),
     offsets: numbers(places.offsets, room.rows + 1),
+    dims: numbers(places.dims, 1 + room.rows * (room.list?.depth ?? 0)).subarray(1),
     itemValidity: bytes(places.itemValidity, Math.ceil(places.itemCount / 8)),
     codes: numbers(places.codes, places.itemCount),
     valueOffsets: numbers(places.valueOffsets, entries + 1),
     values: piece.subarray(places.values, valuesEnd(room, places.values, entries, places.width)),
     header: words,
   }
+  if (places.dims > 0) numbers(places.dims, 1)[0] = room.list?.depth ?? 0
   space.validity.fill(0)
   space.itemValidity.fill(0)
   space.offsets.fill(0)

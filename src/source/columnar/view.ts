@@ -4,7 +4,7 @@ import { READERS } from '../../basics/element.js'
 import { DecodeError } from '../../basics/errors.js'
 import type { Column } from '../column.js'
 import { utf8Text } from '../texts.js'
-import { ITEM_TYPES, type ItemType, MAGIC, WORDS } from './room.js'
+import { ITEM_TYPES, type ItemType, MAGIC, NULL_LIST, RAGGED, WORDS } from './room.js'
 import { hasBit } from './space.js'
 
 const FLOATS: readonly ItemType[] = ['f16', 'bf16', 'f32', 'f64']
@@ -59,6 +59,7 @@ export class ColumnView {
   private readonly validity: Uint8Array | undefined
   private readonly itemValidity: Uint8Array | undefined
   private readonly offsets: number
+  private readonly dims: number
   private readonly codes: number
   private readonly valueOffsets: number
   private readonly values: number
@@ -86,6 +87,7 @@ export class ColumnView {
     this.validity = part('validity')
     this.itemValidity = part('itemValidity')
     this.offsets = numbers('offsets')
+    this.dims = numbers('dims')
     this.codes = numbers('codes')
     this.valueOffsets = numbers('valueOffsets')
     this.values = base + word('values')
@@ -112,7 +114,7 @@ export class ColumnView {
       this.spanOf(row, out)
       return true
     }
-    if (!this.isNumber || this.nullItems) return false
+    if (!this.isNumber || this.nullItems || this.dims >= 0) return false
     const { u32 } = this.memory
     const from = !this.isList ? row : this.offsets < 0 ? row * (this.list - 2) : u32[this.offsets + row]
     const to = !this.isList ? row + 1 : this.offsets < 0 ? from + this.list - 2 : u32[this.offsets + row + 1]
@@ -127,7 +129,7 @@ export class ColumnView {
 
   /**
    * The value of a row; undefined where it is null. Text is given as its UTF-8, which fields check and copy as it is; 64-bit
-   * integers as bigint; lists of numbers as arrays, lists of text as JSON.
+   * integers as bigint; lists of numbers, of any depth, as arrays, lists of text as JSON.
    */
   at(row: number): Column | undefined {
     if (this.isNull(row)) return undefined
@@ -172,7 +174,23 @@ export class ColumnView {
     if (this.read === undefined) return this.jsonOf(from, to)
     this.refuseNulls(from, to)
     const data = u8.subarray(this.values + from * this.width, this.values + to * this.width)
-    return { dtype: this.items as StoredDtype, shape: [to - from], tiles: [{ data }] }
+    const shape = this.dims < 0 ? [to - from] : this.shapeOf(row)
+    return { dtype: this.items as StoredDtype, shape, tiles: [{ data }] }
+  }
+
+  /** Of lists in lists. */
+  private shapeOf(row: number): number[] {
+    const { u32 } = this.memory
+    const depth = u32[this.dims]
+    const at = this.dims + 1 + row * depth
+    const shape = Array.from(u32.subarray(at, at + depth))
+    if (shape[0] === RAGGED)
+      throw new DecodeError(
+        'lists of different lengths lie side by side, so they are no array: make them of one length, or store one list a row',
+      )
+    if (shape[0] === NULL_LIST)
+      throw new DecodeError('a list in the list is null, so it is no array: store lists without nulls')
+    return shape
   }
 
   /** Floats that are null are NaN; there is no such integer. */

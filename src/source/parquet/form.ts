@@ -16,6 +16,8 @@ export interface Form {
   isInteger: boolean
 }
 
+/** Arrays have no more axes. */
+const MOST_DEPTH = 32
 const TEXTS = ['string', 'enum', 'json']
 /** Bits of the encodings by which a chunk has a dictionary. */
 const DICTIONARIES = (1 << ENCODING.PLAIN_DICTIONARY) | (1 << ENCODING.RLE_DICTIONARY)
@@ -25,13 +27,15 @@ const DELTAS = (1 << ENCODING.DELTA_LENGTH_BYTE_ARRAY) | (1 << ENCODING.DELTA_BY
 
 /** The form of a leaf; a text says why its values are not read. */
 export function formOf(leaf: ParquetLeaf): Form | string {
-  const { logical, repetition, definition } = leaf
+  const { logical, repetition, definition, lists } = leaf
   const { kind = '' } = logical ?? {}
-  if (repetition > 1) return 'it has lists within lists: store lists of one level, or the array as bytes'
+  if ((lists?.length ?? 0) > MOST_DEPTH) return `it has lists more than ${MOST_DEPTH} deep`
   if (definition > 250) return 'it is nested deeper than 250 levels'
   const form = kind === 'decimal' ? decimalForm(leaf) : itemForm(leaf, kind)
-  if (typeof form !== 'string' && form.items === 'bytes' && repetition > 0)
-    return 'it has lists of bytes: store one value a row, or text'
+  if (typeof form === 'string' || repetition === 0) return form
+  if (form.items === 'bytes') return 'it has lists of bytes: store one value a row, or text'
+  if (form.items === 'text' && repetition > 1)
+    return 'it has lists of texts within lists: store lists of one level'
   return form
 }
 
@@ -143,7 +147,8 @@ export function roomOf(leaf: ParquetLeaf, form: Form, size: ChunkSize): ColumnRo
   const isList = leaf.repetition > 0
   const nulls = isList ? leaf.elements > 1 : leaf.definition > 0
   const room: ColumnRoom = { rows, items: form.items, nulls }
-  if (isList) room.list = { elements: values, nulls: leaf.definition > leaf.elements }
+  if (isList)
+    room.list = { elements: values, nulls: leaf.definition > leaf.elements, depth: leaf.lists?.length ?? 0 }
   if (form.items === 'bytes' && form.width > 0) room.width = form.width
   if (form.width > 0) return room
   room.gap = GAP

@@ -53,6 +53,8 @@ function malformed(header: IndexHeader): string | undefined {
   const isDoubtful = texts === undefined && `${createdBy}`.startsWith('parquet-cpp-arrow')
   if (isDoubtful && leaves.some(({ physical }) => physical === 'BYTE_ARRAY'))
     return 'an older version made it, which believed what such files tell of the lengths of their texts'
+  if (leaves.some(({ repetition, lists }) => repetition > 1 && !Array.isArray(lists)))
+    return 'an older version made it, which read no lists in lists'
   if (!Number.isInteger(groups)) return 'it is malformed: what it tells of its row groups'
   const units = header.columns.unitRows?.length
   const chunks = units === undefined ? undefined : units * leaves.length

@@ -63,6 +63,7 @@ export async function measureTexts(
       itemValidity: none,
       values: none,
       offsets,
+      dims: offsets,
       codes: offsets,
       valueOffsets: offsets,
       header: offsets,

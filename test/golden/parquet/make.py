@@ -345,6 +345,27 @@ for version in ["1.0", "2.0"]:
         write_page_checksum=True,
     )
 
+# Lists in lists: of numbers they are arrays.
+squares = [[[i * 100 + 10 * j + k for k in range(3)] for j in range(2)] for i in range(40)]
+some = [None if i % 7 == 3 else [] if i % 7 == 5 else one for i, one in enumerate(squares)]
+nested = pa.table(
+    {
+        "square": pa.array(squares, pa.list_(pa.list_(pa.float32()))),
+        "some": pa.array(some, pa.list_(pa.list_(pa.int64()))),
+        "sides": pa.array([[[k] * (i % 3)] * (i % 4) for i, k in enumerate(range(40))], pa.list_(pa.list_(pa.int16()))),
+        "cube": pa.array([[one, one] for one in squares], pa.list_(pa.list_(pa.list_(pa.float64())))),
+        "holes": pa.array([[[None, 1.5], [2.5, None]]] * 40, pa.list_(pa.list_(pa.float64()))),
+        "flags": pa.array([[[True, i % 2 == 0]] for i in range(40)]),
+        "boxes": pa.array([[{"p": [i, i + 1]}, {"p": [0, 9]}] for i in range(40)], pa.list_(pa.struct([("p", pa.list_(pa.int32()))]))),
+    }
+)
+told = nested.set_column(6, "boxes.p", pa.array([[one["p"] for one in row] for row in nested["boxes"].to_pylist()]))
+for version in ["1.0", "2.0"]:
+    options = {"data_page_version": version, "write_batch_size": 7, "data_page_size": 60, "row_group_size": 30}
+    write(f"nested-{version[0]}", nested, told, **options)
+uneven = [[[1, 2], [3]], [[1], None], [[1, 2], [3, None]], [[1], [2]]]
+pq.write_table(pa.table({"x": pa.array(uneven, pa.list_(pa.list_(pa.int32())))}), here / "uneven.parquet")
+
 # Categories: every row group has all of them in its dictionary, most without a row.
 names = pa.array([f"class {i} {'x' * (i % 5)}" for i in range(50)])
 codes = [None if i % 9 == 4 else i * 7 % 20 + 30 * (i % 2) for i in range(60)]

@@ -39,10 +39,18 @@ function told(value: Column | undefined, expected: unknown): unknown {
   if (typeof value === 'string') return Array.isArray(expected) ? JSON.parse(value) : value
   if (!isTiled(value)) return value
   const numbers = [...numbersOf(plainArray(value))]
-  const list = expected as unknown[]
-  return numbers.map((number, i) =>
+  const list = (expected as unknown[]).flat(Infinity)
+  const flat = numbers.map((number, i) =>
     Number.isNaN(number) && list[i] === null ? null : numberOf(number, list[i]),
   )
+  return shaped(flat, value.shape)
+}
+
+/** Lists in lists, as the shape has them. */
+function shaped(flat: unknown[], [side, ...inner]: readonly number[]): unknown[] {
+  if (inner.length === 0) return flat
+  const each = flat.length / side
+  return Array.from({ length: side }, (_, i) => shaped(flat.slice(i * each, (i + 1) * each), inner))
 }
 
 function numberOf(number: number, expected: unknown): unknown {
@@ -81,6 +89,17 @@ describe('values are those that pyarrow reads', () => {
       }
     })
   }
+
+  it('lists side by side that are no array make a bad sample', async () => {
+    const source = await opened(root, 'uneven.parquet')
+    using stores = new Stores()
+    const reader = new RowReader(source, new Reader(stores))
+    const read = async (row: number) => (await reader.read(row, ['x'])).sample.x
+    await expect(read(0)).rejects.toThrow('lists of different lengths lie side by side')
+    await expect(read(1)).rejects.toThrow('a list in the list is null')
+    await expect(read(2)).rejects.toThrow('element 3 of the list is null')
+    expect(told(await read(3), [[1], [2]])).toEqual([[1], [2]])
+  })
 
   it('has no rows in a file without any', async () => {
     await expect(opened(root, 'empty.parquet')).rejects.toThrow('no row in')

@@ -14,6 +14,7 @@ import { decompressPage } from './compressed.js'
 import { FixedSink } from './fixed.js'
 import { DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, INDEX_PAGE, PageHeader } from './page-header.js'
 import { scratch } from './scratch.js'
+import { Shapes } from './shapes.js'
 import type { ValueSink } from './sink.js'
 import { TextSink } from './text.js'
 
@@ -25,6 +26,8 @@ export class ChunkLoader {
   private values = 0
   private nullItems = false
   private readonly most: number
+  /** Of lists in lists. */
+  private readonly shapes: Shapes | undefined
 
   constructor(
     private readonly leaf: ParquetLeaf,
@@ -38,6 +41,7 @@ export class ChunkLoader {
     private readonly checks: boolean,
   ) {
     this.most = room.list?.elements ?? room.rows
+    if (leaf.lists !== undefined) this.shapes = new Shapes(space.dims, leaf.lists)
   }
 
   /** Decodes pages that lie behind each other: a whole chunk, its dictionary alone, some of its pages. */
@@ -75,6 +79,7 @@ export class ChunkLoader {
     if (row !== room.rows)
       throw new DecodeError(`its pages have ${row} rows, and the footer announces ${room.rows}`)
     if (leaf.repetition > 0) space.offsets[row] = this.item
+    this.shapes?.finish()
     if (!this.nullItems) space.header[WORDS.fullItems] = 1
     this.sink.finish()
   }
@@ -184,6 +189,7 @@ export class ChunkLoader {
     const n = definitions === undefined ? repetitions.length : countOf(definitions, leaf.definition)
     if (this.row === 0 && repetitions.length > 0 && repetitions[0] !== 0)
       throw new DecodeError('its first value belongs to no row')
+    this.shapes?.add(repetitions, definitions)
     if (definitions === undefined || n === repetitions.length) {
       const first = this.row
       for (let i = repetitions.indexOf(0); i >= 0; i = repetitions.indexOf(0, i + 1))
@@ -193,13 +199,14 @@ export class ChunkLoader {
       if (space.itemValidity.length > 0) setBits(space.itemValidity, this.item - n, n)
       return
     }
+    const outer = leaf.lists?.[0] ?? leaf.elements
     // Levels of the elements alone, moved together at the front.
     let count = 0
     for (let i = 0; i < repetitions.length; i++) {
       const level = definitions[i]
       if (repetitions[i] === 0) {
         this.begin(this.item + count)
-        if (level >= leaf.elements - 1 && space.validity.length > 0) setBit(space.validity, this.row - 1)
+        if (level >= outer - 1 && space.validity.length > 0) setBit(space.validity, this.row - 1)
       }
       if (level >= leaf.elements) definitions[count++] = level
     }

@@ -40,6 +40,8 @@ export interface ParquetLeaf {
   repetition: number
   /** Of a list: the definition level from which on a row has elements. */
   elements: number
+  /** Of lists in lists: the same for the lists of each depth, the outermost first. */
+  lists?: readonly number[]
 }
 
 /** Elements of a schema at most: a file with more has no sensible schema. */
@@ -146,10 +148,12 @@ export function leavesOf(elements: readonly SchemaElement[]): ParquetLeaf[] {
       definition: around.definition + (element.repetition === 0 ? 0 : 1),
       repetition: around.repetition + (element.repetition === 2 ? 1 : 0),
       elements: element.repetition === 2 ? around.definition + 1 : around.elements,
+      lists: element.repetition === 2 ? [...around.lists, around.definition + 1] : around.lists,
     }
     const path = inList ? names : [...names, element.name]
     if (element.type !== undefined) {
-      leaves.push({ ...leafOf(element), name: path.join('.'), ...levels })
+      const { lists, ...plain } = levels
+      leaves.push({ ...leafOf(element), name: path.join('.'), ...plain, ...(lists.length > 1 && { lists }) })
       return
     }
     const { kind = '' } = element.logical ?? {}
@@ -160,7 +164,7 @@ export function leavesOf(elements: readonly SchemaElement[]): ParquetLeaf[] {
     }
   }
   for (let child = 0; child < (elements[0]?.children ?? 0); child++)
-    walk([], { definition: 0, repetition: 0, elements: 0 }, false, 0)
+    walk([], { definition: 0, repetition: 0, elements: 0, lists: [] }, false, 0)
   return leaves
 }
 
@@ -168,6 +172,7 @@ interface Levels {
   definition: number
   repetition: number
   elements: number
+  lists: number[]
 }
 
 /** Whether a child's name is that of a wrapper around elements: `list` and `element`, `array`, `key_value`. */
