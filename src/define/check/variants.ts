@@ -1,6 +1,6 @@
 /** Variants of a feed: JSON merge patches (RFC 7396) over it. */
 import { DefinitionError } from '../../basics/errors.js'
-import type { FeedJson } from '../types.js'
+import type { FeedJson, FieldJson } from '../types.js'
 import { unknownName } from './mistakes.js'
 import { isObject } from './schema.js'
 
@@ -29,6 +29,15 @@ export function patchBetween(before: unknown, after: unknown): unknown {
   return patch.length === 0 ? undefined : Object.fromEntries(patch)
 }
 
+/** Whether a field may leave something to the data. It is not checked yet. */
+function needsMain({ as, classes, apply }: FieldJson): boolean {
+  return (
+    as === 'vector' ||
+    (as === 'class' && classes === undefined) ||
+    JSON.stringify(apply ?? []).includes('standard')
+  )
+}
+
 /** The feed as its variant `name` has it, without variants. */
 export function applyVariant(feed: FeedJson, name: string): FeedJson {
   const { variants = {}, ...base } = feed
@@ -40,5 +49,8 @@ export function applyVariant(feed: FeedJson, name: string): FeedJson {
       throw new DefinitionError('variants', `there is no variant "${name}": the feed has none`)
     throw unknownName('variants', 'variant', name, known)
   }
-  return mergePatch(base, variants[name]) as FeedJson
+  const merged = mergePatch(base, variants[name]) as FeedJson
+  // Statistics and vocabularies are those of the source that the feed itself has, whatever a variant reads.
+  const fields = isObject(merged.fields) ? Object.values(merged.fields) : []
+  return base.main === undefined && fields.some(needsMain) ? { main: base.source, ...merged } : merged
 }

@@ -1,6 +1,7 @@
 /** Conditions on columns of the index, as functions. A row without a value meets none, not even `!=`. */
 import { nearest, SourceError } from '../../basics/errors.js'
 import type { WhereJson } from '../../define/types.js'
+import { listed } from '../missing.js'
 import type { IndexColumn, Source } from '../source.js'
 
 /** A column of the index, or an error that names those there are. `by` is what asks for it: "where". */
@@ -19,8 +20,8 @@ export function indexColumn(source: Source, name: string, by: string): IndexColu
 function otherColumns({ columns, indexed = [] }: Source, name: string): string {
   const known = [...new Set([...columns, ...indexed])]
   const near = nearest(name, known)
-  if (near !== undefined) return `did you mean "${near}"? It has ${known.join(', ')}`
-  return known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
+  const hint = near === undefined ? 'it' : `did you mean "${near}"? It`
+  return `${hint} has ${listed(known)}`
 }
 
 type Value = number | string
