@@ -12,7 +12,7 @@ Path = Union[str, "os.PathLike[str]"]
 #: Several may come as one list.
 Paths = Union[Path, Sequence[Path]]
 Source = Union[Builder, Mapping[str, Any]]
-Row = Union[int, float, str]
+Where = Mapping[str, Any]
 
 
 def _source(kind: str, value: Any) -> Builder:
@@ -185,11 +185,11 @@ def jsonl(*paths: Paths) -> Builder:
     return _source("jsonl", _one_or_more(paths, "jsonl"))
 
 
-def parquet(*paths: Paths, where: Optional[Mapping[str, Any]] = None, root: Optional[Path] = None) -> Builder:
+def parquet(*paths: Paths, where: Optional[Where] = None, root: Optional[Path] = None) -> Builder:
     """Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that
     meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. ``root``: where files that rows
     name may lie, besides the folder of the table."""
-    return _source("parquet", _with_options(paths, "parquet", {"where": where, "root": root}))
+    return _source("parquet", _with_options(paths, "parquet", {"where": _where(where), "root": root}))
 
 
 def text_lines(*paths: Paths, blank_lines: Optional[str] = None) -> Builder:
@@ -240,12 +240,24 @@ def subset(
     *,
     range: Optional[Tuple[int, int]] = None,
     indices: Optional[Sequence[int]] = None,
-    where: Optional[Mapping[str, Union[Row, Sequence[Row], Mapping[str, Row]]]] = None,
+    where: Optional[Where] = None,
 ) -> Builder:
     """Some of the rows: a range [from, to), a list, or those for which conditions hold: ``where={"label": [1,
-    2]}``."""
-    parts = {"source": source_json(source, "subset"), "range": range, "indices": indices, "where": where}
-    return _source("subset", parts)
+    2], "age": {">=": 18}, "city": None}``. ``"$any"`` and ``"$all"`` take lists of such conditions, and
+    ``"$not"`` takes one."""
+    inner, given = source_json(source, "subset"), _where(where)
+    return _source("subset", {"source": inner, "range": range, "indices": indices, "where": given})
+
+
+def _where(where: Optional[Where]) -> Optional[Where]:
+    """In a patch of a variant, null removes. Within a list it stays what it is."""
+    return {"$all": [where]} if where is not None and _has_none(where) else where
+
+
+def _has_none(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_none, value.values()))
+    return any(map(_has_none, value)) if isinstance(value, (list, tuple)) else value is None
 
 
 def split(

@@ -186,7 +186,10 @@ def test_what_is_missing_is_bad_unless_it_is_filled(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        (millrace.vector(["agee", "f*"]), r'fields.x.from: no column is called "agee" \(did you mean "age"'),
+        (
+            millrace.vector(["agee", "f*"]),
+            r'fields.x.from: the source has no column "agee"; .*did you mean "age"',
+        ),
         (
             millrace.vector("f*").normalize(mean=[1, 2], std=1),
             "2 numbers, and the field has 1000 columns",
@@ -199,3 +202,42 @@ def test_mistakes_are_said_when_the_feed_is_opened(folder: Path, field: Any, mes
     feed = millrace.parquet(str(folder / "train.parquet")).fields(x=field).batch(8)
     with pytest.raises(MillraceError, match=message):
         together(feed, "x")
+
+
+def test_where_joins_conditions_and_null_is_no_value(folder: Path, tmp_path: Path) -> None:
+    """As pandas has it; a file without a column has nulls there, and a variant's null is not a removal."""
+    frame = table()
+    bare = table(2, 30).drop(columns="f3")
+    frame.to_parquet(tmp_path / "0.parquet")
+    bare.to_parquet(tmp_path / "1.parquet")
+    both = pd.concat([frame, bare], ignore_index=True)
+    files = str(tmp_path / "*.parquet")
+    young_or_no_f3 = {"$any": [{"age": {"<": 30}}, {"f3": None}], "$not": {"city": ["Ulm", "Bonn"]}}
+    wanted = both[((both["age"] < 30) | both["f3"].isna()) & ~both["city"].isin(["Ulm", "Bonn"])]
+    fields = {"f0": millrace.float("f0").dtype("f64")}
+    sources = [
+        millrace.parquet(files, where=young_or_no_f3),
+        millrace.subset(millrace.parquet(files), where=young_or_no_f3),
+    ]
+    for source in sources:
+        (found,) = together(source.fields(fields).batch(16), "f0")
+        np.testing.assert_array_equal(found, wanted["f0"])
+    feed = (
+        millrace.subset(millrace.parquet(files), where={"f3": {"<": 3}})
+        .fields(fields)
+        .batch(16)
+        .variants(val={"source": millrace.subset(millrace.parquet(files), where={"f3": None})})
+    )
+    np.testing.assert_array_equal(together(feed, "f0", variant="val")[0], both[both["f3"].isna()]["f0"])
+    assert millrace.subset(millrace.csv("a"), where={"a": [None, 1]}).fields(fields).batch(1).json()[
+        "source"
+    ] == {"subset": {"source": {"csv": "a"}, "where": {"$all": [{"a": [None, 1]}]}}}
+
+
+@pytest.mark.parametrize("name", ["take", "skip", "filter", "map", "where", "repeat"])
+def test_methods_of_other_streams_say_what_serves_here(folder: Path, name: str) -> None:
+    feed = millrace.parquet(str(folder / "val.parquet")).fields(y=millrace.int("label")).batch(8)
+    with pytest.raises(AttributeError, match=rf'has no "{name}": .*(subset|map=fn|epochs=n)'):
+        getattr(feed, name)
+    with feed.open(workers=1) as opened, pytest.raises(AttributeError, match=f'Feed has no "{name}": '):
+        getattr(opened, name)
