@@ -42,6 +42,7 @@ export {
   npy,
   points,
   text,
+  vector,
 } from './define/build/fields.js'
 export {
   arrow,

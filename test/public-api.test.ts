@@ -79,6 +79,7 @@ test('millrace', async () => {
       "textLines",
       "tfrecord",
       "tokens",
+      "vector",
       "weighted",
       "zarr",
       "zip",

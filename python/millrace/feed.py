@@ -19,6 +19,7 @@ from ._client.recording import Recording, trace_file
 from ._data.functions import with_map
 from ._generated.protocol import TIMEOUT
 from ._open.definition import resolve
+from ._open.names import instead
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
 from ._open.plugins import plugin_urls
@@ -239,6 +240,11 @@ class Feed(Opened):
         from ._view.tensorflow import dataset
 
         return dataset(View(self._run, Carrier(self._run)), self._run.fields, tuple or self.tuple)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for names that aren't there.
+        told = instead(name)
+        raise AttributeError(f'Feed has no "{name}"' + ("" if told is None else f": {told}"))
 
     def __len__(self) -> int:
         """Steps of a loop over whole epochs."""

@@ -1,5 +1,6 @@
 /** The argument of `inspect`, `index`, `verify` and `order-quality`: data (prepare/locate.ts), or a feed, whose source is then meant. */
 import { normalizeFeed } from '../define/normalize.js'
+import { isOpenField } from '../define/operators/number.js'
 import type { NormalFeed, NormalField, SourceJson } from '../define/types.js'
 import { looksLikeFeed, sourceAt } from '../prepare/locate.js'
 import { loadFeed } from './feed-argument.js'
@@ -18,7 +19,12 @@ export async function locate(
   plugins: readonly string[],
 ): Promise<Located> {
   if (!looksLikeFeed(argument)) return { source: await sourceAt(argument, allowCode), root: process.cwd() }
-  const { source, root, fields } = await normalFeed(argument, allowCode, plugins)
+  const feed = await normalFeed(argument, allowCode, plugins)
+  const { source, root } = feed
+  const open = feed.fields.some(isOpenField)
+  const { fields } = open
+    ? await (await import('../engine/plan/fields/open-fields.js')).closeFields(feed, {})
+    : feed
   return { source, root, fields }
 }
 

@@ -6,6 +6,7 @@ import type { Dtype } from '../basics/dtype.js'
 import { DefinitionError } from '../basics/errors.js'
 import { isFloat, KINDS } from './check/kinds.js'
 import { at, wrong } from './check/mistakes.js'
+import { isPattern, numberOps, takesNumberOps, writtenColumns } from './operators/number.js'
 import type { Size } from './operators/parameters.js'
 import { operatorFacts, parseOperator } from './operators/table.js'
 import { TOKEN_DTYPES, textOps, tokenizing } from './operators/text.js'
@@ -48,6 +49,11 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
     case 'json':
     case 'bytes':
       return varying(name, dtype, field, here, [])
+    // Patterns are columns once the feed is open.
+    case 'vector': {
+      const columns = writtenColumns(field)
+      return { name, dtype, shape: [columns.some(isPattern) ? 0 : columns.length], form: 'dense' }
+    }
     default:
       return { name, dtype, shape: [], form: 'dense' }
   }
@@ -58,7 +64,9 @@ function dtypeOf(field: FieldJson, path: string): Dtype {
   const isTokens = field.as === 'text' && field.apply !== undefined && field.apply.length > 0
   const dtypes = isTokens ? TOKEN_DTYPES : KINDS[field.as].dtypes
   const apply = field.as === 'npy' || isTokens ? [] : (field.apply ?? [])
-  const normalized = apply.some((op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize')
+  const normalized = takesNumberOps(field.as)
+    ? numberOps(field, at(path, 'apply')).some(({ name }) => name === 'normalize')
+    : apply.some((op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize')
   const dtype = field.dtype ?? (normalized ? 'f32' : dtypes[0])
   if (dtype === undefined)
     throw new DefinitionError(path, `${field.as} needs dtype, the element type of the batch`)

@@ -36,6 +36,7 @@ function mostBytes(field: NormalField): number {
   switch (as) {
     case 'int':
     case 'float':
+    case 'vector':
     case 'class':
       return NUMBER
     case 'boxes':

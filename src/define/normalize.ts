@@ -15,6 +15,7 @@ import { flatLayout, tokensOfRow, withPhaseSeeds, withTokenFields } from './chec
 import { validateFeed } from './check/validate.js'
 import { layoutOf } from './layout.js'
 import { arrayOps } from './operators/array.js'
+import { isOpenField, numberOps, takesNumberOps, writtenColumns } from './operators/number.js'
 import { normalOps } from './operators/table.js'
 import { textOps } from './operators/text.js'
 import { checkPlugins } from './plugin-sources.js'
@@ -56,16 +57,18 @@ export function normalizeFeed(
   const source = withPhaseSeeds(parseSource(json.source, 'source'), seed)
   checkPlugins(source, plugins)
   const rowTokens = tokensOfRow(source)
+  const fields = [...leaders, ...followers].map(name => {
+    const field = normalField(name, json.fields, batch.apply, root)
+    return 'kernel' in json.source
+      ? { ...field, layout: generatedLayout(field.layout) }
+      : { ...field, layout: flatLayout(field, source) }
+  })
   return {
     source,
+    ...(json.main && fields.some(isOpenField) && { main: parseSource(json.main, 'main') }),
     order,
     seed,
-    fields: [...leaders, ...followers].map(name => {
-      const field = normalField(name, json.fields, batch.apply, root)
-      return 'kernel' in json.source
-        ? { ...field, layout: generatedLayout(field.layout) }
-        : { ...field, layout: flatLayout(field, source) }
-    }),
+    fields,
     ...(json.map && { map: absolute(json.map, root) }),
     batch,
     onError: normalOnError(json.onError ?? 'fail'),
@@ -112,28 +115,19 @@ function normalField(
 ): NormalField {
   const layout = mixedLayout(layoutOf(name, fields), mixed, fields[name].follow)
   checkMissing(fields[name], layout, `fields.${name}`)
-  const {
-    from,
-    as,
-    apply = [],
-    follow,
-    classes,
-    scale = 1,
-    minArea = 0,
-    compression,
-    missing,
-    map,
-  } = fields[name]
+  const { as, apply = [], follow, classes, scale = 1, minArea = 0, compression, missing, map } = fields[name]
   return {
     name,
-    from: from.split('|').map(column => column.trim()),
+    from: writtenColumns(fields[name]),
     as,
     apply:
       as === 'npy'
         ? arrayOps(name, fields)
         : as === 'text'
           ? textOps(fields[name], `fields.${name}.apply`)
-          : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
+          : takesNumberOps(as)
+            ? numberOps(fields[name], `fields.${name}.apply`)
+            : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,

@@ -17,6 +17,7 @@ export type Kind =
   | 'class'
   | 'int'
   | 'float'
+  | 'vector'
   | 'text'
   | 'json'
   | 'bytes'
@@ -222,15 +223,20 @@ export type ArrowJson =
       root?: string
     }
 
-/** Conditions over index columns, all of which must hold: `{"width": {">=": 256}, "label": [1, 2], "class": "cat"}`. */
-export type WhereJson = Record<
-  string,
-  | number
-  | string
-  | boolean
-  | (number | string | boolean)[]
-  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', number | string | boolean>>
->
+/** A value, null where there is none, any of a list, or comparisons that all hold. */
+export type ConditionJson =
+  | Compared
+  | Compared[]
+  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', Compared>>
+type Compared = number | string | boolean | null
+
+/** Conditions over columns, all of which must hold: `{"width": {">=": 256}, "$any": [{"label": [1, 2]}, {"class": "cat"}]}`. */
+export interface WhereJson {
+  $any?: WhereJson[]
+  $all?: WhereJson[]
+  $not?: WhereJson
+  [column: string]: ConditionJson | WhereJson | WhereJson[] | undefined
+}
 
 export interface SplitJson {
   source: SourceJson
@@ -254,7 +260,8 @@ export type OpJson = string | Record<string, unknown>
 export type MissingJson = number | string | never[]
 
 export interface FieldJson {
-  from: string
+  /** A column, or alternatives such as "jpg|png". vector: columns, or patterns of their names. */
+  from: string | string[]
   as: Kind
   apply?: OpJson[]
   dtype?: Dtype
@@ -269,7 +276,7 @@ export interface FieldJson {
   ragged?: { max?: number; total?: number }
   /** Values of varying length, filled up with `value` to a fixed length or to the batch's longest. */
   pad?: { to: number | 'longest'; multiple?: number; value?: number; max?: number }
-  /** Names in the order of their numbers, for `class`. */
+  /** Names in the order of their numbers, for `class`. Absent: those that the main source has, sorted. */
   classes?: string[]
   /** 1, 2, 4, 8 or "auto": decode JPEG at a fraction of its size (changes values). */
   scale?: 'auto' | 1 | 2 | 4 | 8
@@ -301,6 +308,8 @@ export interface FeedJson {
   map?: CallJson
   batch: number | BatchJson
   onError?: OnErrorJson['policy'] | OnErrorJson
+  /** Where statistics, vocabularies and patterns of columns come from: by default `source`, in a variant that of its base. */
+  main?: SourceJson
   variants?: Record<string, Record<string, unknown>>
 }
 
@@ -358,7 +367,7 @@ export interface DeviceGenerated {
 
 export interface NormalField {
   name: string
-  /** Alternatives, first present wins. */
+  /** Alternatives, first present wins; of a vector all of its columns. */
   from: string[]
   as: Kind
   apply: NormalOp[]
@@ -383,6 +392,8 @@ export interface NormalBatch {
 
 export interface NormalFeed {
   source: SourceJson
+  /** Where statistics, vocabularies and patterns of columns come from; absent: the source. */
+  main?: SourceJson
   order: NormalOrder
   /** Seed of every random choice: the order's, or 0. */
   seed: number

@@ -18,9 +18,28 @@ export function missingColumn(
 }
 
 /** The same for columns that are at hand, such as those that a function made. */
-export function missingOf(columns: readonly string[], wanted: readonly string[]): string {
+export function missingOf(
+  columns: readonly string[],
+  wanted: readonly string[],
+  what = 'the sample',
+): string {
   const names = wanted.map(name => `"${name}"`).join(' or ')
   const near = wanted.flatMap(name => (name.length < LONG_ENOUGH ? [] : (nearest(name, columns) ?? [])))
   const hint = near.length === 0 ? '' : `: did you mean "${near[0]}"?`
-  return `the sample has no column ${names}; it has ${columns.length > 0 ? columns.join(', ') : 'none'}${hint}`
+  return `${what} has no column ${names}; it has ${listed(columns)}${hint}`
+}
+
+/** Names that are told, of many. */
+const TOLD = 50
+
+/** The names of columns, for a message: of a wide table the first ones. */
+export function listed(columns: readonly string[]): string {
+  if (columns.length === 0) return 'none'
+  const more = columns.length > TOLD ? `, … (${columns.length} in all)` : ''
+  return columns.slice(0, TOLD).join(', ') + more
+}
+
+/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called; a list also by `list[2]`. */
+export function isColumn(name: string, column: string): boolean {
+  return name === column || name.startsWith(`${column}.`) || name.startsWith(`${column}[`)
 }

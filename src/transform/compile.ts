@@ -16,6 +16,7 @@ import { compileNumber } from './plain/number-field.js'
 import { landed } from './plain/put-array.js'
 import { compileText } from './plain/text-field.js'
 import { compileTokens } from './plain/token-field.js'
+import { compileVector } from './plain/vector-field.js'
 import { compileWindows } from './plain/windowed-array.js'
 
 /** How a field lies in the slot, and who makes it. */
@@ -54,6 +55,8 @@ function compileKind(field: NormalField, map: UserMap | undefined, slot: InSlot)
     case 'float':
     case 'class':
       return compileNumber(field, map)
+    case 'vector':
+      return compileVector(field)
     case 'npy':
       if (making.by === 'device') return compileDeviceArray(field)
       if (layout.windows !== undefined) return compileWindows(field, layout.windows)
@@ -67,7 +70,7 @@ function compileKind(field: NormalField, map: UserMap | undefined, slot: InSlot)
 
 /** The program, given no more than its field can take, and arrays with all of their bytes: only `npy` reads them itself. */
 function bounded(field: NormalField, program: FieldProgram): FieldProgram {
-  if (field.as === 'npy') return program
+  if (field.as === 'npy' || program.form === 'wide') return program
   const limit = limitOf(field)
   if (program.form === 'dense') {
     const { takes } = program

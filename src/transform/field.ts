@@ -78,7 +78,17 @@ export interface VaryingProgram {
   run(value: FieldValue, context: RowContext): Placed | Promise<Placed>
 }
 
+/** The columns of a sample. */
+export type Columns = Readonly<Record<string, FieldValue | null | undefined>>
+
+/** A compiled field whose rows are made of several columns at once. */
+export interface WideProgram {
+  form: 'wide'
+  takes?: undefined
+  run(columns: Columns, at: number, context: RowContext): void | Promise<void>
+}
+
 /** A function of the user's on one field's decoded value. */
 export type UserMap = (value: unknown, random: Random) => unknown
 
-export type FieldProgram = DenseProgram | VaryingProgram
+export type FieldProgram = DenseProgram | VaryingProgram | WideProgram

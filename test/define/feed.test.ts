@@ -271,7 +271,8 @@ const anyOptions: fc.Arbitrary<FeedOptions<FieldMap, never>> = fc.record({
 })
 
 /** A field's JSON, made again by calling the builder that it names. */
-function rebuild({ as, from, apply = [], ...rest }: FieldJson): Field {
+function rebuild({ as, apply = [], ...rest }: FieldJson): Field {
+  const from = rest.from as string
   type Chain = Record<string, (...args: unknown[]) => Chain>
   const start: Record<string, () => Field> = {
     class: () => category(from, rest.classes!),

@@ -27,7 +27,7 @@ from typing import (
     Union,
 )
 
-from .._open.names import hint, patch_between, plain, refuse_unknown
+from .._open.names import hint, instead, patch_between, plain, refuse_unknown
 from .._open.options import named
 from ..errors import DefinitionError
 from .fields import Field
@@ -240,6 +240,8 @@ class Builder:
             raise AttributeError(name)
         from ..feed import Feed
 
+        if instead(name) is not None:
+            raise AttributeError(f'a feed has no "{name}": {instead(name)}')
         if hasattr(Feed, name):
             raise AttributeError(f"this feed is not open yet: feed.open().{name}")
         if name in BESIDE:

@@ -106,7 +106,36 @@ class _Typed(Field):
         return self._with(dtype=_dtype_name(dtype))
 
 
-class NumberField(_Typed):
+class _Numbers(_Typed):
+    def normalize(
+        self: F,
+        statistics: Optional[Literal["standard"]] = None,
+        *,
+        mean: Union[float, Sequence[float], None] = None,
+        std: Union[float, Sequence[float], None] = None,
+    ) -> F:
+        """(x - mean) / std, each a number or, of a vector, one for each column; ``"standard"``: by those of
+        the feed's main source."""
+        if statistics is not None and (mean is not None or std is not None):
+            raise TypeError('normalize takes "standard", or mean and std, not both')
+        op = statistics if statistics is not None else {"mean": mean, "std": std}
+        return self._with(apply=[*self._json.get("apply", []), {"normalize": op}])
+
+    def clamp(self: F, low: float, high: float) -> F:
+        """No less than ``low``, no more than ``high``."""
+        return self._with(apply=[*self._json.get("apply", []), {"clamp": [low, high]}])
+
+
+class VectorField(_Numbers):
+    """The numbers of several columns, side by side."""
+
+    def missing(self: F, value: float) -> F:
+        """The number that stands for a cell without one: a null, an empty cell, NaN. Without it, such a
+        sample is bad."""
+        return self._with(missing=_number(value))
+
+
+class NumberField(_Numbers):
     """One number a row."""
 
     def missing(self: F, value: float) -> F:
@@ -265,9 +294,17 @@ def points(column: str) -> ThingsField:
     return ThingsField({"from": column, "as": "points"})
 
 
-def category(column: str, classes: Sequence[str]) -> NumberField:
-    """A name, as its number in the list of classes."""
-    return NumberField({"from": column, "as": "class", "classes": list(classes)})
+def category(column: str, classes: Optional[Sequence[str]] = None) -> NumberField:
+    """A name, as its number in the list of classes; without a list, in the sorted names that the feed's main
+    source has."""
+    listed = {} if classes is None else {"classes": list(classes)}
+    return NumberField({"from": column, "as": "class", **listed})
+
+
+def vector(columns: Union[str, Sequence[str]]) -> VectorField:
+    """The numbers of several columns as one row: names, and patterns such as ``"f*"`` or, to leave one out,
+    ``"!id"``."""
+    return VectorField({"from": columns if isinstance(columns, str) else list(columns), "as": "vector"})
 
 
 def int_(column: str) -> NumberField:

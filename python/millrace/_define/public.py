@@ -5,7 +5,7 @@ from .._generated.operators import cutmix, mixup, mosaic
 from .blend import blend, blend_list
 from .dataset import dataset
 from .feed import BESIDE, Builder, megatron, sequential, shuffle, weighted
-from .fields import Field, boxes, category, image, mask, npy, points, text
+from .fields import Field, boxes, category, image, mask, npy, points, text, vector
 from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
@@ -87,6 +87,7 @@ __all__ = [
     "tfrecord",
     "tokens",
     "TranslationError",
+    "vector",
     "weighted",
     "zarr",
     "zip",

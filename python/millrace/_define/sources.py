@@ -12,7 +12,7 @@ Path = Union[str, "os.PathLike[str]"]
 #: Several may come as one list.
 Paths = Union[Path, Sequence[Path]]
 Source = Union[Builder, Mapping[str, Any]]
-Row = Union[int, float, str]
+Where = Mapping[str, Any]
 
 
 def _source(kind: str, value: Any) -> Builder:
@@ -191,7 +191,7 @@ def jsonl(*paths: Paths) -> Builder:
 
 def parquet(
     *paths: Paths,
-    where: Optional[Mapping[str, Any]] = None,
+    where: Optional[Where] = None,
     root: Optional[Path] = None,
     checksums: Optional[bool] = None,
 ) -> Builder:
@@ -200,7 +200,8 @@ def parquet(
     name may lie, besides the folder of the table. With ``checksums=False`` checksums that pages have are not
     compared."""
     return _source(
-        "parquet", _with_options(paths, "parquet", {"where": where, "root": root, "checksums": checksums})
+        "parquet",
+        _with_options(paths, "parquet", {"where": _where(where), "root": root, "checksums": checksums}),
     )
 
 
@@ -252,12 +253,24 @@ def subset(
     *,
     range: Optional[Tuple[int, int]] = None,
     indices: Optional[Sequence[int]] = None,
-    where: Optional[Mapping[str, Union[Row, Sequence[Row], Mapping[str, Row]]]] = None,
+    where: Optional[Where] = None,
 ) -> Builder:
     """Some of the rows: a range [from, to), a list, or those for which conditions hold: ``where={"label": [1,
-    2]}``."""
-    parts = {"source": source_json(source, "subset"), "range": range, "indices": indices, "where": where}
-    return _source("subset", parts)
+    2], "age": {">=": 18}, "city": None}``. ``"$any"`` and ``"$all"`` take lists of such conditions, and
+    ``"$not"`` takes one."""
+    inner, given = source_json(source, "subset"), _where(where)
+    return _source("subset", {"source": inner, "range": range, "indices": indices, "where": given})
+
+
+def _where(where: Optional[Where]) -> Optional[Where]:
+    """In a patch of a variant, null removes. Within a list it stays what it is."""
+    return {"$all": [where]} if where is not None and _has_none(where) else where
+
+
+def _has_none(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_none, value.values()))
+    return any(map(_has_none, value)) if isinstance(value, (list, tuple)) else value is None
 
 
 def split(

@@ -37,6 +37,25 @@ _TORCHVISION = {
 }
 
 
+#: What a stream of samples has elsewhere (tf.data, datasets, webdataset), and what does it here.
+_OF_STREAMS = {
+    "take": "millrace.subset(source, range=(0, n)) is the first n samples, open(steps=n) the first n steps",
+    "skip": "millrace.subset(source, range=(n, count)) leaves out the first n samples; a saved state goes on",
+    "filter": 'millrace.subset(source, where={"label": [1, 2], "age": {">=": 18}}) is by columns; a function '
+    "that raises for what is to go, with on_error=drop, is by samples",
+    "map": ".map(fn) of a field is over its values, open(map=fn) over samples, open(batch_map=fn) over "
+    "batches",
+    "repeat": "a loop is an epoch; open(epochs=n) has n in one loop",
+}
+for _same, _name in {"where": "filter", "select": "filter", "limit": "take", "head": "take"}.items():
+    _OF_STREAMS[_same] = _OF_STREAMS[_name]
+
+
+def instead(name: str) -> Optional[str]:
+    """What does here what a method of this name does elsewhere."""
+    return _OF_STREAMS.get(name)
+
+
 def hint(wrong: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them."""
     known = list(known)
@@ -54,22 +73,22 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
             raise TypeError(f'{what} has no parameter "{name}"; {hint(name, known)}')
 
 
-def plain(value: Any, where: str = "") -> Any:
+def plain(value: Any, where: str = "", nulls: bool = False) -> Any:
     """The value as JSON has it, sharing nothing with the original: tuples and arrays become lists, paths
     become text, numpy's numbers become Python's, 1.0 becomes 1 (JSON in JavaScript has no other spelling),
-    and what is None is left out of objects."""
+    and what is None is left out of objects, unless it is a condition of ``where``."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):
         return {
-            _key(k, where): plain(v, f"{where}.{k}" if where else str(k))
+            _key(k, where): plain(v, f"{where}.{k}" if where else str(k), nulls or k == "where")
             for k, v in value.items()
-            if v is not None
+            if v is not None or nulls
         }
     if isinstance(value, (list, tuple, range)):
-        return [plain(v, f"{where}[{i}]") for i, v in enumerate(value)]
+        return [plain(v, f"{where}[{i}]", nulls) for i, v in enumerate(value)]
     if hasattr(value, "tolist"):  # numpy's arrays and scalars, torch's tensors
         return plain(value.tolist(), where)
     if isinstance(value, int):

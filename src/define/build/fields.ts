@@ -4,7 +4,14 @@
  */
 import type { Dtype } from '../../basics/dtype.js'
 import { ImageField, MaskField } from './pixel-fields.js'
-import { ArrayField, type NpyValue, NumberField, TextField, ThingsField } from './value-fields.js'
+import {
+  ArrayField,
+  type NpyValue,
+  NumberField,
+  TextField,
+  ThingsField,
+  VectorField,
+} from './value-fields.js'
 
 export const image = (from: string): ImageField<'u8'> => new ImageField({ from, as: 'image' })
 export const mask = (from: string): MaskField<'u8'> => new MaskField({ from, as: 'mask' })
@@ -19,9 +26,13 @@ export const json = (from: string): TextField<'json', unknown> => new TextField(
 export const bytes = (from: string): ArrayField<'bytes', Uint8Array, 'u8', 'ragged'> =>
   new ArrayField({ from, as: 'bytes' })
 
-/** A name, as its number in the list of classes. */
-export const category = (from: string, classes: readonly string[]): NumberField<'class', 'i64'> =>
-  new NumberField({ from, as: 'class', classes: [...classes] })
+/** A name, as its number in the list of classes; without a list, in the sorted names that the feed's main source has. */
+export const category = (from: string, classes?: readonly string[]): NumberField<'class', 'i64'> =>
+  new NumberField({ from, as: 'class', ...(classes && { classes: [...classes] }) })
+
+/** The numbers of several columns as one row: names, and patterns such as `f*` or, to leave one out, `!id`. */
+export const vector = (from: string | readonly string[]): VectorField<'f32'> =>
+  new VectorField({ from: typeof from === 'string' ? from : [...from], as: 'vector' })
 
 /** An array in NumPy's format: the shape of each (the greatest, with ragged or pad) and the element type of the batch. */
 export const npy = <D extends Dtype>(

@@ -135,7 +135,10 @@ export const parquet = (
   path: PathsJson,
   options: { where?: WhereJson; root?: string; checksums?: boolean } = {},
 ): SourceJson => ({
-  parquet: Object.keys(options).length === 0 ? path : { path, ...options },
+  parquet:
+    Object.keys(options).length === 0
+      ? path
+      : { path, ...options, ...(options.where && { where: whereJson(options.where) }) },
 })
 
 /** HDF5 files, by paths or patterns: a sample is a row of the first axis, or a group. */
@@ -195,7 +198,14 @@ export function zip(...given: unknown[]): SourceJson {
 export const subset = (
   source: SourceJson,
   choice: { range: [number, number] } | { indices: number[] } | { where: WhereJson },
-): SourceJson => ({ subset: { source, ...choice } })
+): SourceJson => ({
+  subset: { source, ...choice, ...('where' in choice && { where: whereJson(choice.where) }) },
+})
+
+/** In a patch of a variant, null removes. Within a list it stays what it is. */
+const whereJson = (where: WhereJson): WhereJson => (hasNull(where) ? { $all: [where] } : where)
+const hasNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value as object).some(hasNull))
 
 /** One part of a division that goes by the samples' keys: packing the data moves no sample, and adding to it none or few. */
 export const split = (source: SourceJson, options: Omit<SplitJson, 'source'>): SourceJson => ({

@@ -2,12 +2,22 @@
 import type { StoredDtype } from '../../basics/array.js'
 import type { Dtype } from '../../basics/dtype.js'
 import type { ArrayOpJson } from '../operators/array.js'
+import type { NormalizeJson, NumberOpJson } from '../operators/number.js'
 import type { TokenizeJson } from '../operators/text.js'
 import type { Compression, FieldJson } from '../types.js'
 import { Field, type Form, MappedField, missingJson, type TwoNumbers } from './field.js'
 
 type Ragged = NonNullable<FieldJson['ragged']>
 type Pad = NonNullable<FieldJson['pad']>
+
+type Floats = 'f16' | 'bf16' | 'f32' | 'f64'
+/** What is normalised becomes f32, unless it is of another type of floats. */
+type Normalized<D extends Dtype> = D extends Floats ? D : 'f32'
+
+const withOp = <F extends Field>(field: F, op: NumberOpJson): F => {
+  const Same = field.constructor as new (json: FieldJson, fn?: unknown) => F
+  return new Same({ ...field.json, apply: [...(field.json.apply ?? []), op] }, field.fn)
+}
 
 /** One number a row. */
 export class NumberField<K extends 'int' | 'float' | 'class', D extends Dtype> extends MappedField<
@@ -16,12 +26,48 @@ export class NumberField<K extends 'int' | 'float' | 'class', D extends Dtype> e
   D,
   'dense'
 > {
+  /** (x − mean) / std; "standard": by those of the feed's main source. */
+  normalize(
+    this: NumberField<'int' | 'float', D>,
+    normalize: NormalizeJson,
+  ): NumberField<Exclude<K, 'class'>, Normalized<D>> {
+    return withOp(this, { normalize }) as unknown as NumberField<Exclude<K, 'class'>, Normalized<D>>
+  }
+
+  /** No less than `low`, no more than `high`. */
+  clamp(this: NumberField<'int' | 'float', D>, low: number, high: number): this {
+    return withOp(this, { clamp: [low, high] }) as unknown as this
+  }
+
   /** The element type in the batch. */
   dtype<T extends Dtype>(dtype: T): NumberField<K, T> {
     return this.with({ dtype }) as unknown as NumberField<K, T>
   }
 
   /** The number of samples that have none. Without it, they are bad samples. */
+  missing(value: number): this {
+    return this.with({ missing: missingJson(value) })
+  }
+}
+
+/** The numbers of several columns, side by side. */
+export class VectorField<D extends Dtype> extends Field<'vector', D, 'dense'> {
+  /** The element type in the batch. */
+  dtype<T extends Dtype>(dtype: T): VectorField<T> {
+    return this.with({ dtype }) as unknown as VectorField<T>
+  }
+
+  /** (x − mean) / std, each a number or one for each column; "standard": by those of the feed's main source. */
+  normalize(normalize: NormalizeJson): VectorField<Normalized<D>> {
+    return withOp(this, { normalize }) as unknown as VectorField<Normalized<D>>
+  }
+
+  /** No less than `low`, no more than `high`. */
+  clamp(low: number, high: number): this {
+    return withOp(this, { clamp: [low, high] })
+  }
+
+  /** The number that stands for a cell without one: a null, an empty cell, NaN. Without it, such a sample is bad. */
   missing(value: number): this {
     return this.with({ missing: missingJson(value) })
   }

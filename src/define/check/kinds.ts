@@ -5,6 +5,8 @@ import type { Compression, FieldJson, Kind } from '../types.js'
 /** Integers that hold every value of a byte, 0…255: i8 does not. */
 const INTEGERS = ['u8', 'u16', 'i16', 'i32', 'u32', 'i64'] as const
 const FLOATS = ['f16', 'bf16', 'f32', 'f64'] as const
+/** f32 is the default. */
+const FLOATS_FIRST = ['f32', 'f16', 'bf16', 'f64'] as const
 
 export interface KindFacts {
   /** Element types that a field of this kind can have; the first is the default. Empty: must be given. */
@@ -38,15 +40,19 @@ export const KINDS: Readonly<Record<Kind, KindFacts>> = {
     keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'missing'],
     max: MAX_THINGS,
   },
+  vector: {
+    dtypes: [...FLOATS_FIRST, 'i8', ...INTEGERS, 'bool'],
+    keys: ['apply', 'dtype', 'missing'],
+  },
   class: {
     dtypes: ['i64', 'i32', 'i16', 'u8', 'u16', 'u32', 'i8'],
     keys: ['dtype', 'classes', 'missing', 'map'],
   },
   int: {
     dtypes: ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'u32', 'bool', ...FLOATS],
-    keys: ['dtype', 'missing', 'map'],
+    keys: ['apply', 'dtype', 'missing', 'map'],
   },
-  float: { dtypes: ['f32', 'f16', 'bf16', 'f64'], keys: ['dtype', 'missing', 'map'] },
+  float: { dtypes: FLOATS_FIRST, keys: ['apply', 'dtype', 'missing', 'map'] },
   text: { dtypes: ['u8'], keys: ['ragged', 'missing', 'map'], max: MAX_BYTES, text: true },
   json: { dtypes: ['u8'], keys: ['ragged', 'missing', 'map'], max: MAX_BYTES, text: true },
   bytes: {

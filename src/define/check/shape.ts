@@ -51,7 +51,7 @@ const call = object({
 })
 
 const fieldShape = object({
-  from: text,
+  from: either(isText, text, list(text, 'a column, or a list of columns', { min: 1 })),
   as: oneOf(KIND_NAMES, 'kind'),
   apply: optional(operators),
   dtype: optional(oneOf(Object.keys(DTYPES) as Dtype[], 'dtype')),
@@ -155,6 +155,7 @@ export const feedShape = object(
       either(isObject, batchShape, nothing('a whole number, or an object with size, global or tokens')),
     ),
     onError: optional(either(isText, policy, object({ policy, budget: optional(integer({ min: 0 })) }))),
+    main: optional(parseSource as Parser<FeedJson['source']>),
     variants: optional(
       record(
         record((value: unknown) => value, 'a merge patch'),

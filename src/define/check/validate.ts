@@ -7,6 +7,14 @@ import { checkBins } from '../batching.js'
 import { layoutOf } from '../layout.js'
 import { arrayOps } from '../operators/array.js'
 import {
+  checkNumberOps,
+  isOpenField,
+  isPattern,
+  numberOps,
+  takesNumberOps,
+  writtenColumns,
+} from '../operators/number.js'
+import {
   normalOps,
   OPERATOR_NAMES,
   type OperatorName,
@@ -35,7 +43,7 @@ const RESERVED: readonly string[] = [
   ...['keep', 'isKept', 'release', 'get', 'shape', 'lengths', 'constructor'],
   ...['owner', 'slot', 'window', 'kept', 'released', 'place', 'array', 'check'],
 ]
-/** As many fields as a slot's header has cursors for. */
+/** As many fields as a slot's header has cursors for. A field may be made of any number of columns. */
 const MAX_FIELDS = 44
 /** No definition is nested deeper; guards against endless ones. */
 const MAX_DEPTH = 64
@@ -65,6 +73,7 @@ function check(value: unknown, path: string): FeedJson {
   for (const [name, field] of Object.entries(feed.fields)) checkField(name, field, feed.fields, fieldsPath)
   for (const [name, field] of Object.entries(feed.fields))
     checkMissing(field, layoutOf(name, feed.fields, fieldsPath), at(fieldsPath, name))
+  checkOpen(feed, path)
   if (typeof feed.batch === 'object') checkBatch(feed.batch, feed.fields, at(path, 'batch'))
   checkBins(feed, path)
   if ('blend' in feed.source && typeof feed.order === 'object' && 'weights' in feed.order) {
@@ -78,6 +87,34 @@ function check(value: unknown, path: string): FeedJson {
   else if ('blend' in feed.source) checkWeights(feed.source.blend, at(at(path, 'source'), 'blend'))
   if (feed.order !== undefined && feed.order !== 'none') checkOrderable(feed.source, at(path, 'order'))
   return feed
+}
+
+/** What is left to the data must be found in the columns of the data. */
+function checkOpen({ fields, map, main, source }: FeedJson, path: string): void {
+  for (const [name, field] of Object.entries(fields)) {
+    const here = at(at(path, 'fields'), name)
+    const apply = takesNumberOps(field.as) ? numberOps(field, at(here, 'apply')) : []
+    const from = writtenColumns(field)
+    const columns = field.as === 'vector' ? (from.some(isPattern) ? undefined : from.length) : 1
+    checkNumberOps(apply, layoutOf(name, fields, at(path, 'fields')).dtype, columns, at(here, 'apply'))
+    if (!isOpenField({ ...field, from, apply })) continue
+    const how =
+      field.as === 'class'
+        ? 'give "classes", the names in the order of their numbers'
+        : from.some(isPattern)
+          ? 'name the columns one by one, and give mean and std in numbers'
+          : 'give mean and std in numbers'
+    if (map !== undefined)
+      throw new DefinitionError(
+        here,
+        `the feed has a function, and what that makes is not known beforehand: ${how}`,
+      )
+    if (pythonSources(main ?? source).length > 0)
+      throw new DefinitionError(
+        here,
+        `a dataset in Python is not looked through when a feed is opened: ${how}`,
+      )
+  }
 }
 
 /** What can only be gone through from its beginning has no other order than its own. */
@@ -94,7 +131,10 @@ function checkOrderable(source: SourceJson, path: string): void {
 function checkNames(names: readonly string[], path: string): void {
   if (names.length === 0) throw new DefinitionError(path, 'a feed needs at least one field')
   if (names.length > MAX_FIELDS) {
-    throw new DefinitionError(path, `${names.length} fields are too many, ${MAX_FIELDS} at most`)
+    throw new DefinitionError(
+      path,
+      `${names.length} fields are too many, ${MAX_FIELDS} at most. One field takes many columns of numbers: {"from": ["age", "f*"], "as": "vector"}`,
+    )
   }
   for (const name of names) {
     if (!/^[A-Za-z]\w*$/.test(name)) {
@@ -127,13 +167,15 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
     const fitting = KIND_NAMES.filter(kind => KINDS[kind].keys.includes(key))
     throw new DefinitionError(at(here, key), `means nothing for ${field.as}, only for ${fitting.join(', ')}`)
   }
-  if (field.from.split('|').some(column => column.trim() === '')) {
-    throw wrong(at(here, 'from'), 'a column, or alternatives such as "jpg|png"', field.from)
-  }
+  checkFrom(field, at(here, 'from'))
   if (field.as === 'class') checkClasses(field.classes, here)
   if (field.follow !== undefined) checkFollow(name, field.follow, fields, here)
   if (field.as === 'npy') {
     arrayOps(name, fields, path)
+    return
+  }
+  if (takesNumberOps(field.as)) {
+    numberOps(field, at(here, 'apply'))
     return
   }
   if (field.as === 'text') textOps(field, at(here, 'apply'))
@@ -142,10 +184,26 @@ function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], 
   withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
 }
 
-function checkClasses(classes: readonly string[] | undefined, path: string): void {
-  if (classes === undefined) {
-    throw new DefinitionError(path, 'class needs classes, the list of names in the order of their numbers')
+function checkFrom(field: FieldJson, path: string): void {
+  if (field.as !== 'vector') {
+    if (typeof field.from !== 'string')
+      throw new DefinitionError(
+        path,
+        `a list of columns makes a vector: "as": "vector"; alternatives of ${field.as} are written "${field.from.join('|')}"`,
+      )
+    if (writtenColumns(field).includes(''))
+      throw wrong(path, 'a column, or alternatives such as "jpg|png"', field.from)
+    return
   }
+  const columns = writtenColumns(field)
+  const twice = columns.find((name, i) => columns.indexOf(name) < i)
+  if (twice !== undefined) throw new DefinitionError(path, `"${twice}" is there twice`)
+  if (columns.every(name => name.startsWith('!')))
+    throw new DefinitionError(path, `names only what is left out: begin with "*", as ["*", "${columns[0]}"]`)
+}
+
+function checkClasses(classes: readonly string[] | undefined, path: string): void {
+  if (classes === undefined) return
   if (new Set(classes).size < classes.length) {
     const twice = classes.find((name, i) => classes.indexOf(name) < i)
     throw new DefinitionError(at(path, 'classes'), `"${twice}" is there twice`)

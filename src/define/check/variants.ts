@@ -1,7 +1,7 @@
 /** Variants of a feed: JSON merge patches (RFC 7396) over it. */
 import { DefinitionError } from '../../basics/errors.js'
 import { allSources, withInner } from '../nested.js'
-import type { FeedJson, FolderJson, SourceJson } from '../types.js'
+import type { FeedJson, FieldJson, FolderJson, SourceJson } from '../types.js'
 import { unknownName } from './mistakes.js'
 import { isObject } from './schema.js'
 
@@ -30,6 +30,15 @@ export function patchBetween(before: unknown, after: unknown): unknown {
   return patch.length === 0 ? undefined : Object.fromEntries(patch)
 }
 
+/** Whether a field may leave something to the data. It is not checked yet. */
+function needsMain({ as, classes, apply }: FieldJson): boolean {
+  return (
+    as === 'vector' ||
+    (as === 'class' && classes === undefined) ||
+    JSON.stringify(apply ?? []).includes('standard')
+  )
+}
+
 /** The feed as its variant `name` has it, without variants. */
 export function applyVariant(feed: FeedJson, name: string): FeedJson {
   const { variants = {}, ...base } = feed
@@ -42,10 +51,13 @@ export function applyVariant(feed: FeedJson, name: string): FeedJson {
     throw unknownName('variants', 'variant', name, known)
   }
   const merged = mergePatch(base, variants[name]) as FeedJson
+  // Statistics and vocabularies are those of the source that the feed itself has, whatever a variant reads.
+  const fields = isObject(merged.fields) ? Object.values(merged.fields) : []
+  const main = base.main === undefined && fields.some(needsMain) ? { main: base.source } : {}
   try {
-    return { ...merged, source: withClasses(merged.source, base.source) }
+    return { ...main, ...merged, source: withClasses(merged.source, base.source) }
   } catch {
-    return merged // It is none, and refused when it is checked.
+    return { ...main, ...merged } // The source is none, and refused when it is checked.
   }
 }
 

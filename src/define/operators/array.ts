@@ -39,17 +39,21 @@ const paddings = list(
 )
 
 /** One number, or one for each place along an axis. */
-const statistics =
+export const statistics =
   (one: Parser<number>): Parser<number[]> =>
   (value, path) =>
     isNumber(value) ? [one(value, path)] : list(one, 'a number or a list of them', { min: 1 })(value, path)
 
-interface ArrayOperator {
-  says: string
+/** An operator that is no picture's: its parameters, and the one that is meant by a bare value. */
+export interface ValueOperator {
   main?: string
+  parse: Parser<Record<string, unknown>>
+}
+
+interface ArrayOperator extends ValueOperator {
+  says: string
   /** Moves elements, so that followers do it too. */
   moves: boolean
-  parse: Parser<Record<string, unknown>>
 }
 
 const operator = (facts: ArrayOperator): ArrayOperator => facts
@@ -120,19 +124,24 @@ export type ArrayOpJson =
   | { normalize: { mean: number | number[]; std: number | number[]; axis?: number } }
 
 type ArrayOperatorName = keyof typeof ARRAY_OPERATORS
-const NAMES = Object.keys(ARRAY_OPERATORS) as ArrayOperatorName[]
 
-/** The operators of an array in normal form, each numbered among those of its name. */
-function parseAll(apply: readonly OpJson[], path: string): NormalOp[] {
+/** Operators of a table in normal form, each numbered among those of its name. `what` has them: arrays. */
+export function parseValueOps(
+  table: Readonly<Record<string, ValueOperator>>,
+  what: string,
+  example: string,
+  apply: readonly OpJson[],
+  path: string,
+): NormalOp[] {
   const seen = new Map<string, number>()
   return apply.map((json, i) => {
     const here = at(path, i)
     const names = isObject(json) ? Object.keys(json).filter(key => json[key] !== undefined) : [json]
     const [name] = names
     if (names.length !== 1 || typeof name !== 'string')
-      throw wrong(here, 'one operator, such as {"crop": [64, 64, 64]}', json)
-    if (!Object.hasOwn(ARRAY_OPERATORS, name)) throw unknownName(here, 'operator of arrays', name, NAMES)
-    const { main, parse } = ARRAY_OPERATORS[name as ArrayOperatorName]
+      throw wrong(here, `one operator, such as ${example}`, json)
+    if (!Object.hasOwn(table, name)) throw unknownName(here, `operator of ${what}`, name, Object.keys(table))
+    const { main, parse } = table[name]
     const written = isObject(json) ? json[name] : {}
     const params = parse(
       main === undefined || isObject(written) ? written : { [main]: written },
@@ -142,6 +151,10 @@ function parseAll(apply: readonly OpJson[], path: string): NormalOp[] {
     seen.set(name, ordinal + 1)
     return { name, ordinal, params }
   })
+}
+
+function parseAll(apply: readonly OpJson[], path: string): NormalOp[] {
+  return parseValueOps(ARRAY_OPERATORS, 'arrays', '{"crop": [64, 64, 64]}', apply, path)
 }
 
 /** The operators of a field of arrays. One that follows another moves as that does, then has its own. */

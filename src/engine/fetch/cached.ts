@@ -19,7 +19,7 @@ import type { CacheSeat } from '../plan/job.js'
 import { Future } from './future.js'
 import { blocksOf, pieceOf, RowBlocks } from './row-blocks.js'
 
-/** Pieces that a loaded unit may have: its list of them is kept beside it. */
+/** Pieces that a loaded unit of a few columns may have, and one of many for each: its list of them is kept beside it. */
 const MOST_PIECES = 1024
 
 const NO_RANGES: readonly Uint8Array[] = []
@@ -186,7 +186,7 @@ export class Cached {
     const plan: Plan = {
       ranges,
       bytes: unitBytes(ref, ranges),
-      pieces: ref.leaf.load === undefined ? ranges.length : MOST_PIECES,
+      pieces: ref.leaf.load === undefined ? ranges.length : Math.max(MOST_PIECES, 2 * ref.columns.length),
       load: into => loadUnit(this.reader, ref, ranges, into, this.memory),
     }
     this.plans[number % KEPT_PLANS] = { ref, plan }

@@ -1,7 +1,7 @@
 /** The fields of a job: how each is made, and which of a sample's columns it is made of. */
 import { decodeBoxes } from '../../decode/array/boxes.js'
 import type { Rows } from '../../decode/array/rows.js'
-import { missingColumn, missingOf } from '../../source/missing.js'
+import { isColumn, missingColumn, missingOf } from '../../source/missing.js'
 import type { Column, Source } from '../../source/source.js'
 import { compileField } from '../../transform/compile.js'
 import type { FieldProgram } from '../../transform/field.js'
@@ -96,9 +96,4 @@ export function boxesOf(field: CompiledField, value: Column | undefined): Rows {
   } catch (error) {
     fieldFailed(field.name, error)
   }
-}
-
-/** Whether a column goes by a name: `json` also by `json.gz`, where that is what the member is called; a list also by `list[2]`. */
-function isColumn(name: string, column: string): boolean {
-  return name === column || name.startsWith(`${column}.`) || name.startsWith(`${column}[`)
 }

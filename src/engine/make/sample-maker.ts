@@ -16,7 +16,7 @@ import type { Draw } from '../../order/order.js'
 import type { ArrayColumn, Column, Source } from '../../source/source.js'
 import type { SpanClock } from '../../spans/clock.js'
 import type { Workspace } from '../../system/memory/workspace.js'
-import type { RowContext } from '../../transform/field.js'
+import type { RowContext, WideProgram } from '../../transform/field.js'
 import { landed } from '../../transform/plain/put-array.js'
 import type { Job } from '../plan/job.js'
 import { type DirectRows, directRowsOf } from './direct-rows.js'
@@ -138,9 +138,11 @@ export class SampleMaker {
     row: number,
     draw: Draw,
   ): void | Promise<void> {
-    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.columnNames)
     const place = this.job.layout.fields[field.index]
     const { program } = field
+    if (program.form === 'wide')
+      return this.makeWide(field.name, program, columns, slot.at + place.at + row * place.unitBytes)
+    const value = columnOf(field, columns, this.sources[draw.source], draw.row, this.columnNames)
     if (value === undefined) return this.makeMissing(field, slot, row)
     try {
       if (program.form === 'dense') {
@@ -161,6 +163,21 @@ export class SampleMaker {
       this.put(field, slot, row, result.at, result.length)
     } catch (error) {
       fieldFailed(field.name, error)
+    }
+  }
+
+  /** A field of many columns. */
+  private makeWide(
+    name: string,
+    program: WideProgram,
+    columns: Record<string, Column>,
+    at: number,
+  ): void | Promise<void> {
+    try {
+      const pending = program.run(columns, at, this.context)
+      return pending instanceof Promise ? pending.catch(error => fieldFailed(name, error)) : undefined
+    } catch (error) {
+      fieldFailed(name, error)
     }
   }
 

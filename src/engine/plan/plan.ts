@@ -7,6 +7,7 @@ import { BY_TOKENS } from '../../define/batching.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
+import { isOpenField } from '../../define/operators/number.js'
 import { tokenizing } from '../../define/operators/text.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
@@ -25,6 +26,7 @@ import { tellOfClasses } from '../../source/files/classes.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
 import type { OpenedTokenizer } from '../../tokenize/open.js'
+import { checkColumns } from './fields/unknown-columns.js'
 import type { JobSource } from './job.js'
 import type { Measure } from './lengths.js'
 
@@ -61,8 +63,11 @@ export interface PlanOptions {
   notice?: (text: string) => void
 }
 
-export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
+export async function planFeed(given: NormalFeed, options: PlanOptions = {}): Promise<FeedPlan> {
   const { progress, notice, changes = [] } = options
+  const feed = given.fields.some(isOpenField)
+    ? await (await import('./fields/open-fields.js')).closeFields(given, options)
+    : given
   const tokenizers = feed.fields.some(field => tokenizing(field) !== undefined)
     ? await (await import('./tokenizers.js')).openTokenizers(feed, notice)
     : undefined
@@ -86,6 +91,12 @@ export async function planFeed(feed: NormalFeed, options: PlanOptions = {}): Pro
     notice,
   )
   const attached = sources.map(({ manifest }) => attachSource(manifest))
+  await checkColumns(
+    feed,
+    attached,
+    sources.map(({ name }) => name),
+    notice,
+  )
   if (notice !== undefined && attached.some(source => source.layout !== undefined)) {
     const { noticeOfCodecs } = await import('../../source/slow-codecs.js')
     const slow = noticeOfCodecs(attached)

@@ -69,6 +69,8 @@ const CHECKS: Record<Exclude<Kind, 'class'>, Check> = {
   points: decodePoints,
   int: value => (isTiled(value) ? checkSingle(value) : decodeInt(value)),
   float: value => (isTiled(value) ? checkSingle(value) : decodeFloat(value)),
+  // Each of its columns by itself.
+  vector: value => (isTiled(value) ? checkSingle(value) : decodeFloat(value)),
   text: decodeText,
   json: decodeJson,
   bytes: () => undefined,

@@ -54,7 +54,7 @@ export async function verify(json: SourceJson, options: VerifyOptions): Promise<
       setup: {
         manifest,
         plugins: options.plugins,
-        expectations: fields?.map(expected) ?? byThemselves(source, columns),
+        expectations: fields?.flatMap(expected) ?? byThemselves(source, columns),
       },
       start: rowVerifier,
       tasks: runsOf(source.count),
@@ -77,17 +77,18 @@ function runsOf(count: number): RowRun[] {
   }))
 }
 
-function expected(field: NormalField): Expectation {
+function expected(field: NormalField): Expectation[] {
   const { from, as, classes, missing } = field
   const limit = limitOf(field)
   const optional = missing !== undefined
-  return {
-    columns: from,
+  const one = (columns: string[]): Expectation => ({
+    columns,
     kind: as,
     ...(optional && { optional }),
     ...(classes && { classes }),
     ...(limit && { limit }),
-  }
+  })
+  return as === 'vector' ? from.map(name => one([name])) : [one(from)]
 }
 
 /**

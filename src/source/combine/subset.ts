@@ -3,7 +3,7 @@
 import { SourceError } from '../../basics/errors.js'
 import type { SourceJson, WhereJson } from '../../define/types.js'
 import type { Source, SourceKind } from '../source.js'
-import { compileCondition, indexColumn } from './condition.js'
+import { columnsIn, compileCondition, compileWhere, indexColumn } from './condition.js'
 import { withIndexed } from './indexed.js'
 import { attachSelected, RowCollector, type Selection, selectedManifest } from './selected.js'
 
@@ -17,7 +17,7 @@ interface SubsetJson {
 export const subset: SourceKind<SubsetJson> = {
   async open(json, context, nesting) {
     const { range, indices, where } = json
-    const child = await nesting.open(json.source, withIndexed(context, Object.keys(where ?? {})))
+    const child = await nesting.open(json.source, withIndexed(context, columnsIn(where ?? {})))
     const source = nesting.attach(child)
     const selection = select(source, json)
     return selectedManifest(
@@ -66,13 +66,14 @@ function listed(source: Source, indices: readonly number[]): Selection {
 }
 
 function matching(source: Source, where: WhereJson): Selection {
-  const tests = Object.entries(where).map(([name, condition]) => {
+  const holds = compileWhere<number>(where, (name, condition) => {
     const column = indexColumn(source, name, 'where')
-    return { column, holds: compileCondition(condition, column, name) }
+    const test = compileCondition(condition, column, name)
+    return row => test(column.at(row))
   })
   const rows = new RowCollector(source.count)
   for (let row = 0; row < source.count; row++) {
-    if (tests.every(({ column, holds }) => holds(column.at(row)))) rows.add(row)
+    if (holds(row) === true) rows.add(row)
   }
   return rows.finish()
 }

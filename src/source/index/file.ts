@@ -41,6 +41,8 @@ export class IndexFile {
   private readonly start: number
   /** Columns that this thread knows to be whole. */
   private readonly whole = new Set<string>()
+  /** The bits of the first columns, by which all processes know that these are whole. */
+  private marked: ReadonlyMap<string, bigint> | undefined
 
   constructor(
     readonly path: string,
@@ -116,8 +118,12 @@ export class IndexFile {
   private compare(name: string, place: ColumnPlace): void {
     if (this.whole.has(name)) return
     const { words, at } = this.mapped.marks
-    const number = Object.keys(this.header.columns).indexOf(name)
-    const mark = number < MARKS ? 1n << BigInt(number) : 0n
+    this.marked ??= new Map(
+      Object.keys(this.header.columns)
+        .slice(0, MARKS)
+        .map((one, i) => [one, 1n << BigInt(i)]),
+    )
+    const mark = this.marked.get(name) ?? 0n
     if ((Atomics.load(words, at) & mark) !== 0n) {
       this.whole.add(name)
       return

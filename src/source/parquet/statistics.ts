@@ -1,14 +1,14 @@
 /** What the least and the greatest value of a column chunk say of a condition: whether a value in it may meet it. */
-import type { WhereJson } from '../../define/types.js'
+import type { ConditionJson } from '../../define/types.js'
 import { formOf } from './form.js'
 import type { ParquetLeaf } from './structure/schema.js'
 
-type Bound = number | string | boolean
+type Bound = number | string | boolean | null
 
 /** False only where no value can meet the condition. Statistics that are missing, or not understood, say nothing. */
 export function mayMatch(
   leaf: ParquetLeaf,
-  condition: WhereJson[string],
+  condition: ConditionJson,
   { min, max }: { min?: Uint8Array; max?: Uint8Array },
 ): boolean {
   if (min === undefined || max === undefined) return true
@@ -19,11 +19,11 @@ export function mayMatch(
   const [least, most] = [numberOf(leaf, min), numberOf(leaf, max)]
   if (least === undefined || most === undefined || !(least <= most)) return true
   const isInside = (bound: Bound): boolean =>
-    typeof bound === 'string' || (Number(bound) >= least && Number(bound) <= most)
+    bound === null || typeof bound === 'string' || (Number(bound) >= least && Number(bound) <= most)
   if (Array.isArray(condition)) return condition.some(isInside)
-  if (typeof condition !== 'object') return isInside(condition)
+  if (condition === null || typeof condition !== 'object') return isInside(condition)
   return Object.entries(condition).every(([sign, given]) => {
-    if (typeof given === 'string') return true
+    if (given === null || typeof given === 'string') return true
     const bound = Number(given)
     if (sign === '>') return most > bound
     if (sign === '>=') return most >= bound
@@ -34,13 +34,14 @@ export function mayMatch(
 }
 
 /** Texts are ordered by their bytes here, and by UTF-16 where conditions are tested: only equal ones are looked for. */
-function textMayMatch(condition: WhereJson[string], min: Uint8Array, max: Uint8Array): boolean {
+function textMayMatch(condition: ConditionJson, min: Uint8Array, max: Uint8Array): boolean {
   const isInside = (bound: Bound): boolean => {
+    if (bound === null) return true
     const bytes = Buffer.from(String(bound))
     return Buffer.compare(bytes, min) >= 0 && Buffer.compare(bytes, max) <= 0
   }
   if (Array.isArray(condition)) return condition.some(isInside)
-  if (typeof condition !== 'object') return isInside(condition)
+  if (condition === null || typeof condition !== 'object') return isInside(condition)
   return condition['='] === undefined || isInside(condition['='])
 }
 

@@ -4,11 +4,18 @@
  */
 import { DecodeError, SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
-import type { WhereJson } from '../../define/types.js'
+import type { ConditionJson, WhereJson } from '../../define/types.js'
 import { readRange } from '../../store/access.js'
 import { Reader } from '../../store/reader.js'
 import type { Stores } from '../../store/stores.js'
-import { compileCondition } from '../combine/condition.js'
+import {
+  columnsIn,
+  compileCondition,
+  compileWhere,
+  conjuncts,
+  type Truth,
+  truthOfNone,
+} from '../combine/condition.js'
 import { RowCollector, type Selection } from '../combine/selected.js'
 import type { ReadAt } from '../index/read-at.js'
 import { RowReader } from '../row-reader.js'
@@ -21,7 +28,7 @@ import { mayMatch } from './statistics.js'
 import { type Footer, parseFooter, readFooterBytes } from './structure/footer.js'
 import { type PageBounds, readPageBounds } from './structure/page-bounds.js'
 
-type Holds = (value: number | bigint | string) => boolean
+type Sample = Readonly<Record<string, Column>>
 
 export async function selectRows(
   source: ParquetSource,
@@ -29,13 +36,24 @@ export async function selectRows(
   stores: Stores,
   progress?: OnProgress,
 ): Promise<Selection> {
-  const columns = Object.keys(where)
+  const columns = columnsIn(where)
+  const sure = conjuncts(where)
   const rows = new RowCollector(source.count)
   const reader = new RowReader(source, new Reader(stores))
   for (const { file, row: first, units } of source.eachFile()) {
-    if (columns.some(name => leafOf(file.leaves, name) < 0 && source.columns.includes(name))) continue
-    const tests = columns.map(name => testOf(file, name, where[name]))
-    const arePossible = await possibleRows(file, where, stores)
+    // Rows of a file that lacks a column which others have are rows without a value.
+    const lacks = (name: string): boolean => leafOf(file.leaves, name) < 0 && source.columns.includes(name)
+    if (sure.some(([name, condition]) => lacks(name) && truthOfNone(condition) !== true)) continue
+    const holds = compileWhere<Sample>(where, (name, condition) => {
+      if (lacks(name)) return () => truthOfNone(condition)
+      const test = testOf(file, name, condition)
+      return sample => test(comparedOf(sample[name]))
+    })
+    const arePossible = await possibleRows(
+      file,
+      sure.filter(([name]) => !lacks(name)),
+      stores,
+    )
     for (let unit = units[0]; unit < units[1]; unit++) {
       const start = source.unitStarts[unit]
       progress?.(start, source.count, 'selecting rows of Parquet files', 'rows')
@@ -44,26 +62,26 @@ export async function selectRows(
       for (let row = start; row < end; row++) {
         const read = reader.read(row, columns)
         const { sample } = read instanceof Promise ? await read : read
-        if (columns.every((name, i) => meets(sample[name], tests[i]))) rows.add(row)
+        if (holds(sample) === true) rows.add(row)
       }
     }
   }
   return rows.finish()
 }
 
-/** A null meets no condition; nor do rows of a file that lacks a column which others have. */
-function meets(value: Column | undefined, holds: Holds): boolean {
-  if (value === undefined) return false
-  if (value instanceof Uint8Array) return holds(Buffer.from(value).toString('utf8'))
-  if (typeof value === 'object') return false
-  return holds(value)
+/** What is compared of a column; undefined: there is no value. */
+function comparedOf(value: Column | undefined): Compared {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
+  return typeof value === 'object' ? undefined : value
 }
+
+type Compared = number | bigint | string | undefined
 
 function testOf(
   { leaves, manifest, columns }: ParquetFile,
   name: string,
-  condition: WhereJson[string],
-): Holds {
+  condition: ConditionJson,
+): (value: Compared) => Truth {
   const leaf = leaves[leafOf(leaves, name)]
   const form = leaf && formOf(leaf)
   const { file } = manifest
@@ -84,8 +102,8 @@ function testOf(
   return digits ? holds : value => holds(typeof value === 'bigint' ? Number(value) : value)
 }
 
-function boundsOf(condition: WhereJson[string]): readonly unknown[] {
-  return typeof condition === 'object' ? Object.values(condition) : [condition]
+function boundsOf(condition: ConditionJson): readonly unknown[] {
+  return typeof condition === 'object' && condition !== null ? Object.values(condition) : [condition]
 }
 
 const isText = (bound: unknown): boolean => typeof bound === 'string'
@@ -96,7 +114,7 @@ const isText = (bound: unknown): boolean => typeof bound === 'string'
  */
 async function possibleRows(
   file: ParquetFile,
-  where: WhereJson,
+  sure: readonly [name: string, condition: ConditionJson][],
   stores: Stores,
 ): Promise<(from: number, to: number) => Promise<boolean>> {
   const { file: name, bytes, was } = file.place
@@ -105,11 +123,11 @@ async function possibleRows(
     return into.length
   }
   const { leaves } = file
-  const conditions = new Map(Object.entries(where).map(([column, one]) => [leafOf(leaves, column), one]))
+  const conditions = sure.map(([column, one]) => [leafOf(leaves, column), one] as const)
   const impossible = new Set<number>()
   const footer = parseFooter(await readFooterBytes(read, bytes, name), bytes, name, (group, leaf, found) => {
-    const condition = conditions.get(leaf)
-    if (condition !== undefined && !mayMatch(leaves[leaf], condition, found)) impossible.add(group)
+    for (const [one, condition] of conditions)
+      if (one === leaf && !mayMatch(leaves[leaf], condition, found)) impossible.add(group)
   })
   const { groupRows, emptyGroups } = footer
   if (emptyGroups > 0) return async () => true // their numbers are not those of the groups that are left

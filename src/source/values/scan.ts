@@ -8,13 +8,23 @@ import { DecodeError, SourceError } from '../../basics/errors.js'
 import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
 import { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
+import { leavesOf } from '../around.js'
 import { loadUnit, plannedUnit, unitBytes } from '../load-unit.js'
-import type { ArrayColumn, ByteRange, Column, Need, Source, UnitRef } from '../source.js'
+import { needOf } from '../row-reader.js'
+import type { ArrayColumn, ByteRange, Column, Source, UnitRef } from '../source.js'
 import { ValueBuilder } from './value-builder.js'
 
 /** Rows, and bytes of their own ranges, that are read together at most. */
 const BLOCK_ROWS = 1024
 const BLOCK_BYTES = 8 << 20
+
+/** What is done with the rows that are read. */
+export interface Visitor {
+  row(sample: Readonly<Record<string, Column>>, row: number): Maybe<void>
+  /** A row can't be read, or `row` threw: throws, or passes it over. */
+  fault(error: unknown, row: number): void
+  progress?: (row: number) => void
+}
 
 /** The values of `columns`, of rows up to `end`. */
 export async function scanValues(
@@ -25,33 +35,80 @@ export async function scanValues(
   progress?: (row: number) => void,
 ): Promise<ValueBuilder[]> {
   const builders = columns.map(() => new ValueBuilder())
+  const addAll = (sample: Readonly<Record<string, Column>>, from: number): Maybe<void> => {
+    for (let c = from; c < columns.length; c++) {
+      const added = add(builders[c], sample[columns[c]], columns[c], reader)
+      if (added instanceof Promise) return added.then(() => addAll(sample, c + 1))
+    }
+  }
+  await scanRows(source, columns, reader, end, {
+    ...(progress && { progress }),
+    row: sample => addAll(sample, 0),
+    fault(error, row) {
+      throw named(
+        error,
+        source,
+        row,
+        'Rows are selected, grouped or weighed by what is read here, so it must be right in every row: mend it, or leave the row out by ' +
+          'a subset of a range',
+      )
+    },
+  })
+  return builders
+}
+
+/** Rows in an order in which those of one unit stand together, since a selection may have them in any; undefined: as they are. */
+export function rowsByUnit(source: Source, columns: readonly string[]): Float64Array | undefined {
+  const leaves = leavesOf(source)
+  if (leaves === undefined) return undefined
+  const units = new Float64Array(source.count)
+  let ordered = true
+  for (let row = 0; row < units.length; row++) {
+    const [first] = needOf(source, row, columns).units
+    units[row] = first === undefined ? 0 : leaves.indexOf(first.leaf) * 2 ** 32 + first.unit
+    ordered &&= row === 0 || units[row] >= units[row - 1]
+  }
+  if (ordered) return undefined
+  return Float64Array.from(units, (_, row) => row).sort((a, b) => units[a] - units[b] || a - b)
+}
+
+/** Reads the columns of so many rows, one after the other; `order` says which these are. */
+export async function scanRows(
+  source: Source,
+  columns: readonly string[],
+  reader: Reader,
+  count: number,
+  { row: visit, fault, progress }: Visitor,
+  order?: Float64Array,
+): Promise<void> {
   const units = new HeldUnits(reader)
-  for (let row = 0; row < end; ) {
-    progress?.(row)
-    const block = planBlock(source, row, end, columns)
+  for (let next = 0; next < count; ) {
+    progress?.(next)
+    const rows = Array.from(
+      { length: Math.min(BLOCK_ROWS, count - next) },
+      (_, i) => order?.[next + i] ?? next + i,
+    )
+    const block = planBlock(source, rows, columns)
     const loaded = attempt(
       () => units.hold(block.units),
-      error => {
-        throw named(error, source, row)
-      },
+      error => fault(error, rows[0]),
     )
     const pieces = loaded instanceof Promise ? await loaded : loaded
     const read = reader.read(block.ranges)
     const ranges = read instanceof Promise ? await read : read
-    for (let i = 0; i < block.rows; i++, row++) {
+    for (let i = 0; i < block.rows; i++, next++) {
+      // A unit that can't be read was passed over.
+      if (pieces === undefined) continue
       const own = ranges.slice(block.starts[i], block.starts[i + 1])
       try {
-        const sample = source.sample(row, 0, columns, { ranges: own, units: pieces })
-        for (let c = 0; c < columns.length; c++) {
-          const added = add(builders[c], sample[columns[c]], columns[c], reader)
-          if (added instanceof Promise) await added
-        }
+        const sample = source.sample(rows[i], 0, columns, { ranges: own, units: pieces })
+        const pending = visit(sample, rows[i])
+        if (pending instanceof Promise) await pending
       } catch (error) {
-        throw named(error, source, row)
+        fault(error, rows[i])
       }
     }
   }
-  return builders
 }
 
 /** Rows that are read together: they need the same units. */
@@ -63,12 +120,13 @@ interface Block {
   starts: number[]
 }
 
-function planBlock(source: Source, first: number, end: number, columns: readonly string[]): Block {
+/** As many of the rows as can be read together. */
+function planBlock(source: Source, rows: readonly number[], columns: readonly string[]): Block {
   const block: Block = { rows: 0, units: [], ranges: [], starts: [0] }
   let bytes = 0
-  for (let row = first; row < end && block.rows < BLOCK_ROWS && bytes < BLOCK_BYTES; row++) {
-    const need: Need = { ranges: [], units: [] }
-    source.need(row, 0, columns, need)
+  for (const row of rows) {
+    if (bytes >= BLOCK_BYTES) break
+    const need = needOf(source, row, columns)
     if (block.rows === 0) block.units = need.units
     else if (!sameUnits(block.units, need.units)) break
     for (const range of need.ranges) {
@@ -140,13 +198,12 @@ function elementOf(
   })
 }
 
-function named(error: unknown, source: Source, row: number): unknown {
+/** The error with the name of its sample, where it is one of data; `why` says what that means. */
+export function named(error: unknown, source: Source, row: number, why: string): unknown {
   if (!(error instanceof DecodeError)) return error
   const { file, offset } = source.where?.(row) ?? {}
   return new SourceError(
-    `sample ${source.id(row)}${file === undefined ? '' : ` (${file}, byte ${offset})`}: ${error.message}. ` +
-      'Rows are selected, grouped or weighed by what is read here, so it must be right in every row: mend it, or leave the row out by a ' +
-      'subset of a range',
+    `sample ${source.id(row)}${file === undefined ? '' : ` (${file}, byte ${offset})`}: ${error.message}. ${why}`,
     { file, offset, cause: error },
   )
 }

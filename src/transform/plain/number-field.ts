@@ -8,14 +8,15 @@ import { plainArray } from '../../decode/array/plain-array.js'
 import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
 import { shown } from '../../decode/text/text.js'
-import type { NormalField } from '../../define/types.js'
+import type { NormalizeParams } from '../../define/operators/number.js'
+import type { NormalField, NormalOp } from '../../define/types.js'
 import type { DenseProgram, FieldValue, RowContext, UserMap } from '../field.js'
 import { arrayOf, encoder, rangeOf } from './encode.js'
 import { mapped } from './mapped.js'
 import { putArray } from './put-array.js'
 
 /** Refuses what a dtype of integers can't hold: it is never rounded or cut. (bool is whether a number is not 0.) */
-function checker(dtype: Dtype): (number: number) => void {
+export function checker(dtype: Dtype): (number: number) => void {
   const range = rangeOf(dtype)
   if (range === undefined || dtype === 'bool') return () => undefined
   const [least, most] = range
@@ -27,14 +28,18 @@ function checker(dtype: Dtype): (number: number) => void {
   }
 }
 
+const SAFE = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
+
 /** int, float, class: one number. Where the batch mixes labels, the row is a one-hot vector of all classes. */
 export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   const { as } = field
   const { dtype, shape } = field.layout
-  const [min, max] = rangeOf(dtype) ?? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  // What is clamped is held to the range when that is done.
+  const [min, max] = (field.apply.length === 0 && rangeOf(dtype)) || SAFE
   const classes = classTable(field.classes ?? [])
   // Functions, labels and names have to do with numbers; anything else may have 64 bits, all of which count.
-  const wide = map === undefined && shape.length === 0 && as !== 'class'
+  const change = compileNumberOps(field.apply)
+  const wide = map === undefined && shape.length === 0 && as !== 'class' && change === undefined
   const decode = (value: FieldValue): number | bigint => {
     if (as === 'class') return decodeClass(value, classes)
     if (as === 'float') return decodeFloat(value)
@@ -43,7 +48,8 @@ export function compileNumber(field: NormalField, map?: UserMap): DenseProgram {
   const encode = encoder(dtype)
   const check = checker(dtype)
   const width = elements(shape)
-  const write = (number: number | bigint, at: number, context: RowContext): void | Promise<void> => {
+  const write = (decoded: number | bigint, at: number, context: RowContext): void | Promise<void> => {
+    const number = change !== undefined && typeof decoded === 'number' ? change(decoded, 0) : decoded
     if (typeof number === 'bigint' && wide) return putArray(wideArray(number), dtype, at, context)
     if (typeof number !== 'number')
       throw new DecodeError(
@@ -91,6 +97,14 @@ function checkScalar(array: TiledArray, as: NormalField['as']): void {
     throw new DecodeError(`is ${array.dtype}, and no integer: read it as "float", or store integers`)
 }
 
+/** A value as a number, in f64: a number, its text, or an array of one element. */
+export function singleNumber(value: FieldValue): number {
+  if (value instanceof Uint8Array && isNpy(value)) return singleNumber(openNpy(value))
+  if (!isTiled(value)) return decodeFloat(value)
+  checkScalar(value, 'float')
+  return Number(scalarOf(value))
+}
+
 function scalarOf(array: TiledArray): number | bigint {
   const { dtype, data } = plainArray(array)
   return READERS[dtype](new DataView(data.buffer, data.byteOffset, data.byteLength), 0)
@@ -103,4 +117,25 @@ function wideArray(value: bigint): TiledArray {
   view.setBigInt64(0, value, true)
   if (BigInt(READERS[dtype](view, 0)) !== value) throw new DecodeError(`${value} has more than 64 bits`)
   return { dtype, shape: [], tiles: [{ data: new Uint8Array(view.buffer) }] }
+}
+
+// ------------------------------------------------------------------ operators
+
+/** `column` counts the columns of a vector; of a single number it is 0. */
+type NumberChange = (value: number, column: number) => number
+
+/** Undefined where nothing is done. */
+export function compileNumberOps(ops: readonly NormalOp[]): NumberChange | undefined {
+  const [first, ...rest] = ops.map(compileOp)
+  return first && rest.reduce((before, op) => (value, column) => op(before(value, column), column), first)
+}
+
+function compileOp({ name, params }: NormalOp): NumberChange {
+  if (name === 'clamp') {
+    const [low, high] = params.range as [number, number]
+    return value => Math.min(Math.max(value, low), high)
+  }
+  const { mean, std } = params as Required<NormalizeParams>
+  const one = (list: readonly number[]): boolean => list.length === 1
+  return (value, column) => (value - mean[one(mean) ? 0 : column]) / std[one(std) ? 0 : column]
 }

@@ -1,7 +1,7 @@
 /** A row group is left out only where none of its rows can meet a condition. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WhereJson } from '../../../src/define/types.js'
+import type { ConditionJson } from '../../../src/define/types.js'
 import { compileCondition } from '../../../src/source/combine/condition.js'
 import type { Physical } from '../../../src/source/parquet/names.js'
 import { mayMatch } from '../../../src/source/parquet/statistics.js'
@@ -98,7 +98,7 @@ describe('statistics of a row group', () => {
           const sorted = [...values].sort(before)
           const bound = told([...values, other][pick % (values.length + 1)])
           const statistics = { min: bytes(sorted[0]), max: bytes(sorted[sorted.length - 1]) }
-          for (const condition of [bound, [bound], { [sign]: bound }] as WhereJson[string][]) {
+          for (const condition of [bound, [bound], { [sign]: bound }] as ConditionJson[]) {
             const type = typeof bound as 'number' | 'string'
             const holds = compileCondition(condition, { type }, name)
             if (values.some(one => holds(told(one)))) expect(mayMatch(leaf, condition, statistics)).toBe(true)

@@ -1,7 +1,8 @@
-/** Conditions on columns: `{"width": {">=": 256}, "label": [1, 2]}`. */
-import type { WhereJson } from '../../types.js'
+/** Conditions on columns: `{"width": {">=": 256}, "label": [1, 2]}`, and how they are joined: `$any`, `$all`, `$not`. */
+import { DefinitionError } from '../../../basics/errors.js'
+import type { ConditionJson, WhereJson } from '../../types.js'
 import { at, unknownName, wrong } from '../mistakes.js'
-import { isObject, list, type Parser, record } from '../schema.js'
+import { isObject, list, type Parser } from '../schema.js'
 
 const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
 
@@ -13,23 +14,37 @@ export const scalar: Parser<number | string> = (value, path) => {
   throw wrong(path, 'a number or a text', value)
 }
 
-const bound: Parser<number | string | boolean> = (value, path) => {
-  if (typeof value === 'boolean' || isScalar(value)) return value
-  throw wrong(path, 'a number, a text, true or false', value)
+const bound: Parser<number | string | boolean | null> = (value, path) => {
+  if (typeof value === 'boolean' || value === null || isScalar(value)) return value
+  throw wrong(path, 'a number, a text, true, false or null', value)
 }
 
-const condition: Parser<WhereJson[string]> = (value, path) => {
+const condition: Parser<ConditionJson> = (value, path) => {
   if (Array.isArray(value))
-    return list(bound, 'a list of numbers, texts, true or false', { min: 1 })(value, path)
+    return list(bound, 'a list of numbers, texts, true, false or null', { min: 1 })(value, path)
   if (!isObject(value)) return bound(value, path)
   const keys = Object.keys(value)
   if (keys.length === 0) throw wrong(path, 'a comparison such as {">=": 256}', value)
   for (const key of keys) {
     if (!(COMPARISONS as readonly string[]).includes(key))
       throw unknownName(path, 'comparison', key, COMPARISONS)
-    bound(value[key], at(path, key))
+    if (bound(value[key], at(path, key)) === null && key !== '=' && key !== '!=')
+      throw new DefinitionError(at(path, key), 'nothing is greater or less than null: write "=" or "!="')
   }
   return value
 }
 
-export const where = record(condition, 'conditions such as {"width": {">=": 256}}')
+export const where: Parser<WhereJson> = (value, path) => {
+  if (!isObject(value)) throw wrong(path, 'conditions such as {"width": {">=": 256}}', value)
+  for (const [name, given] of Object.entries(value)) {
+    const here = at(path, name)
+    if (name === '$not') where(given, here)
+    else if (name === '$any' || name === '$all')
+      list(where, 'a list of conditions, such as [{"label": 1}, {"width": {">=": 256}}]', { min: 1 })(
+        given,
+        here,
+      )
+    else condition(given, here)
+  }
+  return value as WhereJson
+}
