@@ -126,7 +126,7 @@ async function feedTrainer(
   const [{ open }, { train }, { measureTokens }] = await Promise.all([
     import('../deliver/node/open.js'),
     import('./trainer.js'),
-    import('./measure-tokens.js'),
+    import('./measure-feed.js'),
   ])
   // The table says it.
   const notice = () => {}

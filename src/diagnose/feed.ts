@@ -13,6 +13,7 @@ import type { Evidence } from '../observe/evidence.js'
 import { GatheredSpans } from '../observe/gather.js'
 import { HostSampler } from '../observe/host/sampler.js'
 import { judge } from '../observe/verdict/judge.js'
+import { made } from '../source/index/place.js'
 import { monotonicMs } from '../spans/clock.js'
 import { SpanFile } from '../spans/file.js'
 import { lookForAbsent } from './absent.js'
@@ -51,6 +52,8 @@ interface Given {
   json: FeedJson
   opening: OpenOptions
   begun: number
+  /** How many had to be made. */
+  indexes: number
 }
 
 export async function diagnoseFeed(
@@ -59,10 +62,11 @@ export async function diagnoseFeed(
   options: DiagnoseFeedOptions,
 ): Promise<Findings> {
   const begun = monotonicMs()
+  const indexesBefore = made
   const loader = open(json, { ...opening, tune: 'off', epochs: 1 }) as unknown as Loader
   try {
     await loader.ready
-    return await look(loader, { json, opening, begun }, options)
+    return await look(loader, { json, opening, begun, indexes: made - indexesBefore }, options)
   } finally {
     await loader.close()
   }
@@ -97,7 +101,7 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   host.close()
   await new Promise(resolve => setTimeout(resolve, HELD))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
-  noteStart(evidence, source, of.begun)
+  noteStart(evidence, source, of)
   what = 'experiments'
   if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
   const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
@@ -119,7 +123,7 @@ function windowOf(source: SpanSource, window: CollectOptions): Evidence {
  * What the start took of the data. The ring is there only when the sources are open: what that took belongs to the first
  * batch, and so does what makers worked on until it was there.
  */
-function noteStart(evidence: Evidence, source: SpanSource, begun: number): void {
+function noteStart(evidence: Evidence, source: SpanSource, { begun, indexes }: Given): void {
   const { facts, steps } = evidence
   const first = steps.find(step => step.first)
   const opening = Math.max(0, (facts.begun ?? begun) - begun)
@@ -129,7 +133,7 @@ function noteStart(evidence: Evidence, source: SpanSource, begun: number): void 
   const to = first.asked + first.supply
   for (const slice of collect(source, { from: 0, to }).makers)
     work.set(slice.maker, (work.get(slice.maker) ?? 0) + workOf(slice.work))
-  facts.start = { opening, making: Math.max(0, ...work.values()) }
+  facts.start = { opening, making: Math.max(0, ...work.values()), indexes }
 }
 
 /** Workers are blocked: is it that they wait for too few reads, or for data that are not in memory? */

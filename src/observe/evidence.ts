@@ -54,11 +54,12 @@ export interface Facts {
   begun?: number
   /**
    * What of the start is the data's (ms): opening the sources, and the work of the slowest maker until the first batch was
-   * there. The rest is what threads and code take to start.
+   * there. The rest is what threads and code take to start. `indexes`: how many were made, since none was there.
    */
-  start?: { opening: number; making: number }
-  /** A loader that is not ours (`diagnose --loader`): its makers are processes. */
+  start?: { opening: number; making: number; indexes?: number }
+  /** A loader that is not ours (`diagnose --loader`): its makers are processes; whether they live from epoch to epoch. */
   foreign?: string
+  persistent?: boolean
 }
 
 /** One step of the trainer, or several that were joined: then times are sums. */

@@ -1,5 +1,5 @@
 /** Which format a file or folder has, by its name, and where names don't say it, by its first bytes. */
-import { readdirSync } from 'node:fs'
+import { type Dirent, readdirSync } from 'node:fs'
 import type { SourceName } from '../define/nested.js'
 import type { SourceJson } from '../define/types.js'
 import { IMAGE_EXTENSIONS } from '../source/files/open-folder.js'
@@ -70,14 +70,31 @@ export async function sourceOfFolder(path: string, stores: Stores): Promise<Sour
   }
   const here = filesOfFormat(folder, '*', names)
   if (here !== undefined) return here
-  const below = entries
-    .filter(entry => entry.isDirectory())
-    .slice(0, SUBFOLDERS)
-    .flatMap(entry => readdirSync(`${folder}/${entry.name}`).map(name => `${entry.name}/${name}`))
-  const picture = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
-  return [...names, ...below].some(name => picture.test(name))
+  const below = namesBelow(folder, entries)
+  return [...names, ...below].some(name => PICTURE.test(name))
     ? undefined
     : filesOfFormat(folder, '*/*', below.sort())
+}
+
+const PICTURE = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
+
+function namesBelow(folder: string, entries: readonly Dirent[]): string[] {
+  return entries
+    .filter(entry => entry.isDirectory() && formatOf(entry.name) === undefined)
+    .slice(0, SUBFOLDERS)
+    .flatMap(({ name }) => readdirSync(`${folder}/${name}`).map(file => `${name}/${file}`))
+}
+
+/** How many files of each format lie in a local folder and its subfolders, where they are of several. */
+export function formatsIn(folder: string): Record<string, number> | undefined {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const names = entries.filter(entry => !entry.isDirectory() || formatOf(entry.name)).map(({ name }) => name)
+  const counts: Record<string, number> = {}
+  for (const name of [...names, ...namesBelow(folder, entries)]) {
+    const format = PICTURE.test(name) ? 'picture' : formatOf(name)
+    if (format !== undefined) counts[format] = (counts[format] ?? 0) + 1
+  }
+  return Object.keys(counts).length > 1 ? counts : undefined
 }
 
 /** Files of the first format that is there, as patterns. */

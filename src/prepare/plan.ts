@@ -1,10 +1,10 @@
-/** What a training run on tokens takes: steps, days, bytes and money; and what it takes with a feed that is too slow for it. */
+/** What a training run takes: steps, days, bytes and money; and what it takes with a feed that is too slow for it. */
 import { MillraceError } from '../basics/errors.js'
 
 export interface PlanWanted {
-  /** Tokens to train on, and those of one step of all ranks together. */
-  tokens: number
-  tokensPerStep: number
+  /** Tokens or samples to train on, and those of one step of all ranks together. */
+  all: number
+  perStep: number
   /** Steps a second that the trainer makes when it never waits … */
   stepsPerSecond?: number
   /** … or what that follows from: the model, and the operations a second that a GPU does for it. */
@@ -12,16 +12,17 @@ export interface PlanWanted {
   gpus: number
   /** Of a GPU hour. */
   price?: number
-  /** Bytes of a stored token. */
-  tokenBytes: number
-  /** Tokens a second that the feed gives, all machines together. */
+  /** Bytes of a stored token or sample. */
+  bytes: number
+  /** Tokens or samples a second that the feed gives, all machines together. */
   feed?: number
 }
 
 /** One way through the run: as fast as the trainer goes, or as the feed lets it. */
 export interface PlanWay {
   stepsPerSecond: number
-  tokensPerSecond: number
+  /** Tokens or samples. */
+  perSecond: number
   seconds: number
   /** Share of the time that GPUs compute. */
   busy: number
@@ -31,7 +32,7 @@ export interface PlanWay {
 
 export interface Plan {
   steps: number
-  /** Bytes a second that are read of token files while the trainer never waits. */
+  /** Bytes a second that are read while the trainer never waits. */
   bytesPerSecond: number
   trainer: PlanWay
   /** With the feed; absent where its rate is not known. */
@@ -42,15 +43,15 @@ export interface Plan {
 const OPERATIONS = 6
 
 export function planRun(wanted: PlanWanted): Plan {
-  const { tokens, tokensPerStep, feed, tokenBytes } = wanted
+  const { all, perStep, feed, bytes } = wanted
   const perSecond = trainerSteps(wanted)
-  const steps = Math.ceil(tokens / tokensPerStep)
+  const steps = Math.ceil(all / perStep)
   const way = (stepsPerSecond: number): PlanWay => {
     const seconds = steps / stepsPerSecond
     const gpuHours = (seconds / 3600) * wanted.gpus
     return {
       stepsPerSecond,
-      tokensPerSecond: stepsPerSecond * tokensPerStep,
+      perSecond: stepsPerSecond * perStep,
       seconds,
       busy: stepsPerSecond / perSecond,
       gpuHours,
@@ -59,18 +60,18 @@ export function planRun(wanted: PlanWanted): Plan {
   }
   return {
     steps,
-    bytesPerSecond: perSecond * tokensPerStep * tokenBytes,
+    bytesPerSecond: perSecond * perStep * bytes,
     trainer: way(perSecond),
-    ...(feed !== undefined && { fed: way(Math.min(perSecond, feed / tokensPerStep)) }),
+    ...(feed !== undefined && { fed: way(Math.min(perSecond, feed / perStep)) }),
   }
 }
 
 /** Steps a second without any wait for data. */
-function trainerSteps({ stepsPerSecond, model, gpus, tokensPerStep }: PlanWanted): number {
+function trainerSteps({ stepsPerSecond, model, gpus, perStep }: PlanWanted): number {
   if (stepsPerSecond !== undefined) return stepsPerSecond
   if (model === undefined)
     throw new MillraceError(
       'how fast the trainer is, is not known: give its steps a second, or its parameters and the operations of a GPU',
     )
-  return (gpus * model.flops) / (OPERATIONS * model.parameters * tokensPerStep)
+  return (gpus * model.flops) / (OPERATIONS * model.parameters * perStep)
 }

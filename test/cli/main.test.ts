@@ -171,6 +171,17 @@ describe('errors', () => {
     )
   })
 
+  it('of inspect over several formats name them all', async () => {
+    const mixed = join(folder, 'several')
+    mkdirSync(join(mixed, 'pictures'), { recursive: true })
+    for (const name of ['a.jsonl', 'b.jsonl']) writeFileSync(join(mixed, name), '{"x": 1}\n')
+    writeFileSync(join(mixed, 'c.csv'), 'x\n1\n')
+    const { stdout } = await millrace('inspect', mixed)
+    expect(stdout).toMatch(/^source +\{"jsonl".*\nformats +2 files of jsonl, 1 file of csv;/m)
+    const { formats } = JSON.parse((await millrace('inspect', mixed, '--json')).stdout)
+    expect(formats).toEqual({ jsonl: 2, csv: 1 })
+  })
+
   it('of inspect and index: a feed stands for its source', async () => {
     const feed = join(folder, 'inspected.json')
     writeFileSync(feed, INLINE)

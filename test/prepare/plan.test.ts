@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { amount, longTime, parseAmount } from '../../src/cli/units.js'
 import { planRun } from '../../src/prepare/plan.js'
 
-const SEVEN = { tokens: 100e9, tokensPerStep: 1e6, stepsPerSecond: 0.5, gpus: 64, price: 3, tokenBytes: 2 }
+const SEVEN = { all: 100e9, perStep: 1e6, stepsPerSecond: 0.5, gpus: 64, price: 3, bytes: 2 }
 
 describe('planRun', () => {
   test('a model of 7 B on 100 B tokens, with a feed that gives half of what it needs', () => {
     const { steps, bytesPerSecond, trainer, fed } = planRun({ ...SEVEN, feed: 250e3 })
     expect(steps).toBe(100_000)
-    expect(trainer.tokensPerSecond).toBe(500e3)
+    expect(trainer.perSecond).toBe(500e3)
     expect(bytesPerSecond).toBe(1e6)
     expect(trainer.seconds / 86_400).toBeCloseTo(2.3, 1)
     expect(fed!.seconds / 86_400).toBeCloseTo(4.6, 1)
@@ -69,6 +69,43 @@ describe('millrace plan', () => {
     expect(fed.tokensPerSecond).toBeCloseTo(Math.min(trainer.tokensPerSecond, measured.tokensPerSecond), 3)
   })
 
+  test('over samples: what the trainer takes, an epoch, and what idle GPUs cost', () => {
+    const words =
+      '--samples 1.28M --epochs 90 --batch 256 --gpus 8 --step-ms 100 --sample-bytes 110k --feed-samples 5120'
+    const run = (...more: string[]) =>
+      execFileSync(process.execPath, [cli, 'plan', ...words.split(' '), ...more]).toString()
+    const { steps, bytesPerSecond, trainer, fed } = JSON.parse(run('--json'))
+    expect(trainer.samplesPerSecond).toBeCloseTo((8 * 256) / 0.1, 6) // GPUs × batch / step
+    expect(bytesPerSecond).toBeCloseTo(20_480 * 110e3, 3)
+    expect(steps).toBe(56_250)
+    expect(trainer.seconds / 90).toBeCloseTo(62.5, 6)
+    expect(fed.busy).toBeCloseTo(0.25, 6)
+    expect(fed.cost - trainer.cost).toBeCloseTo(((3 * 5625) / 3600) * 8 * 3, 3)
+    expect(run()).toContain('20.5 k samples/s, 2.10 GiB/s read')
+    expect(run()).toContain('4.0 times as long, and $112.50 more')
+  })
+
+  test('over samples, of a feed that is measured: only the step is asked for', () => {
+    const feed = JSON.stringify({
+      source: { synthetic: { count: 100, images: { width: 16, height: 16 } } },
+      fields: { image: { from: 'jpg', as: 'image', apply: [{ resize: [8, 8] }] } },
+      batch: 8,
+    })
+    const run = (...more: string[]) =>
+      spawnSync(process.execPath, [cli, 'plan', feed, '--workers', '1', '--seconds', '0.1', ...more], {
+        encoding: 'utf8',
+      })
+    expect(run().stderr).toMatch(
+      /needs --step-ms MS or --steps-per-second N, to know how fast the trainer is$/m,
+    )
+    const { measured, fed, samples, samplesPerStep, sampleBytes } = JSON.parse(
+      run('--step-ms', '1000', '--gpus', '2', '--json').stdout,
+    )
+    expect([samples, samplesPerStep]).toEqual([measured.epochRows, 16])
+    expect(sampleBytes).toBe(measured.rowBytes)
+    expect(fed.samplesPerSecond).toBeCloseTo(Math.min(16, measured.rowsPerSecond), 6)
+  })
+
   test('says what is missing', () => {
     const problem = (...words: string[]): string => {
       const { status, stderr } = spawnSync(process.execPath, [cli, ...words])
@@ -77,6 +114,10 @@ describe('millrace plan', () => {
     }
     expect(problem('plan', '--tokens', '1B', '--step-tokens', '1M')).toMatch(/--steps-per-second/)
     expect(problem('plan', '--tokens', '1B', '--steps-per-second', '1')).toMatch(/--step-tokens/)
+    expect(problem('plan', '--tokens', '1B')).toMatch(/--step-tokens.*--steps-per-second.*--parameters/)
+    const all = problem('plan')
+    for (const name of ['samples', 'batch', 'step-ms', 'tokens', 'step-tokens'])
+      expect(all).toContain(`--${name} `)
     expect(problem(...RUN, '--feed-tokens', 'many')).toMatch(/amount such as 100B/)
     const pictures = JSON.stringify({
       source: { synthetic: { count: 10, images: { width: 8, height: 8 } } },

@@ -1,3 +1,4 @@
+import sharp from 'sharp'
 import { afterEach, expect, it, vi } from 'vitest'
 
 afterEach(() => {
@@ -33,3 +34,31 @@ it('encodes what it is asked to, and nothing else', async () => {
   expect(() => encodeJpeg(new Uint8Array(5), 20, 10, 75)).toThrow(/5 bytes are not a picture of 20×10/)
   expect(() => encodeJpeg(new Uint8Array(600), 20, 10, 101)).toThrow(/TurboJPEG/)
 })
+
+// Else an account of all cached pictures takes decoding for waiting for storage.
+it.each(['png', 'interlaced png', 'webp', 'tiff', 'avif'])(
+  'counts decoding %s as CPU time of the thread',
+  async name => {
+    const { decodeWithVips } = await import('../../src/system/codecs/vips.js')
+    const { Workspace } = await import('../../src/system/memory/workspace.js')
+    const { threadCpuMs } = await import('../../src/system/process/thread-clock.js')
+    const picture = sharp({
+      create: {
+        width: 320,
+        height: 240,
+        channels: 3,
+        background: 'red',
+        noise: { type: 'gaussian', mean: 128, sigma: 30 },
+      },
+    })
+    const format = name.split(' ').at(-1) as 'png'
+    const file = await picture.toFormat(format, { progressive: name.startsWith('interlaced') }).toBuffer()
+    const to = Workspace.alone(320 * 240 * 3).address
+    const decode = () => decodeWithVips(file, undefined, () => to)
+    decode()
+    const [before, own] = [process.cpuUsage(), threadCpuMs()]
+    for (let i = 0; i < 10; i++) decode()
+    const all = process.cpuUsage(before)
+    expect(threadCpuMs() - own).toBeGreaterThan((0.8 * (all.user + all.system)) / 1000)
+  },
+)

@@ -143,4 +143,5 @@ def facts_of(loader: Any, workers: int, rows: int, cores: float) -> Dict[str, An
         "world": 1,
         "cores": cores,
         "foreign": kind_of(loader),
+        "persistent": getattr(loader, "persistent_workers", False) is True,
     }

@@ -80,9 +80,12 @@ def told(known: Mapping[str, Any]) -> Optional[str]:
     if lost < FINE:
         return f"compute-bound ({percent(lost)} lost)"
     parts = {name: account["parts"][name] for name in PARTS}
-    line = f"lost {percent(lost)}, mostly to {PARTS[max(parts, key=lambda name: parts[name])]}"
+    most = max(parts, key=lambda name: parts[name])
+    line = f"lost {percent(lost)}, mostly to {PARTS[most]}"
     if diagnosis["verdict"] == "inconclusive":
-        return line
+        # Of a short loop, the rest of the workers between its steps looks like that.
+        unseen = diagnosis["second"] is None or most == "noSlot"
+        return f"lost {percent(lost)}: too little was seen to say why" if unseen else line
     sentence = str(known["sentence"]).rstrip(".")
     head, colon, why = sentence.partition(": ")
     return f"{line}: {why if colon and head.startswith(LOSES) else sentence}"

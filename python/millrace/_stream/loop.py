@@ -35,6 +35,9 @@ class Limits:
         """What the options say for this feed. Loops over shuffled tokens go on through epochs; Megatron's
         order has one."""
         row_tokens = opened.row_tokens
+        for name, given in (("epochs", epochs), ("steps", steps), ("tokens", tokens)):
+            if not (given is None or isinstance(given, Once) or hasattr(given, "__index__")):
+                raise DefinitionError(f"{name}: expected a whole number, not {given!r}")
         if tokens is not None:
             a_batch = None if row_tokens is None else row_tokens * rows
             if opened.bins is not None:

@@ -127,7 +127,7 @@ def known(lost, verdict, part="running", steps=200):
     parts = dict.fromkeys(("slowed", "handOver", "transfer", "running", "queued", "blocked", "noSlot"), 0.0)
     return {
         "account": {"steps": steps, "lost": lost, "parts": {**parts, part: lost}},
-        "diagnosis": {"verdict": verdict},
+        "diagnosis": {"verdict": verdict, "second": None if steps < 100 else "blocked"},
         "sentence": "Your trainer loses 31 %: the workers can't decode fast enough. Use 4 workers: +20 %.",
     }
 
@@ -141,6 +141,8 @@ def test_the_line_after_an_epoch_says_why():
     assert told(known(0.31, "inconclusive", "blocked")) == (
         "lost 31.0 %, mostly to waiting for workers that wait for storage or a function"
     )
+    assert told(known(0.98, "inconclusive", steps=5)) == "lost 98.0 %: too little was seen to say why"
+    assert told(known(0.98, "inconclusive", "noSlot")) == "lost 98.0 %: too little was seen to say why"
     assert told(known(0.31, "inconclusive", steps=0)) is None
     other = {**known(0.31, "hand-over", "handOver"), "sentence": "Not so: quick."}
     assert told(other) == "lost 31.0 %, mostly to taking finished batches: Not so: quick"

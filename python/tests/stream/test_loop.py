@@ -36,6 +36,13 @@ def test_one_for_is_one_epoch(fake):
         assert len(feed) == 3
 
 
+@pytest.mark.parametrize("limit", [{"epochs": 1.5}, {"steps": 2.0}, {"epochs": "2"}])
+def test_limits_are_whole_numbers(fake, limit):
+    with pytest.raises(millrace.DefinitionError, match="expected a whole number, not"):
+        fake_feed = millrace.Feed(fake(8), **limit)
+        fake_feed.close()
+
+
 def test_after_a_break_comes_the_next_epoch(fake):
     with millrace.Feed(fake(20)) as feed:
         assert numbers(feed, stop=2) == [[0, 1, 2, 3], [4, 5, 6, 7]]

@@ -1,5 +1,6 @@
 /** `millrace inspect`: what is in a folder or in shards. */
 
+import { existsSync, statSync } from 'node:fs'
 import { printable } from '../../basics/errors.js'
 import type { SourceJson } from '../../define/types.js'
 import type { InspectedEntry, Summary } from '../../prepare/inspect.js'
@@ -34,8 +35,9 @@ export const inspect = command({
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
   async run({ args: [path], values }) {
-    const [{ inspect, inspectBlend }, { givenPlugins, locate }] = await Promise.all([
+    const [{ inspect, inspectBlend }, { formatsIn }, { givenPlugins, locate }] = await Promise.all([
       import('../../prepare/inspect.js'),
+      import('../../prepare/formats.js'),
       import('../locate.js'),
     ])
     const plugins = await givenPlugins(values.plugin)
@@ -50,14 +52,24 @@ export const inspect = command({
     }
     const summary = withTokensHint(path, await inspect(source, options))
     progress.end()
-    return { json: { ...summary, source, notices }, text: describe(path, source, summary) }
+    const formats = existsSync(path) && statSync(path).isDirectory() ? formatsIn(path) : undefined
+    return {
+      json: { ...summary, ...(formats && { formats }), source, notices },
+      text: describe(path, source, summary, formats),
+    }
   },
 })
 
-function describe(path: string, source: SourceJson, summary: Summary): string {
+function describe(
+  path: string,
+  source: SourceJson,
+  summary: Summary,
+  formats?: Record<string, number>,
+): string {
   const { sampleBytes: size, images, hint } = summary
   const facts: [string, string][] = [
     ['source', shortened(JSON.stringify(source))],
+    ...(formats === undefined ? [] : [['formats', formatsText(formats)] as [string, string]]),
     ['samples', count(summary.samples)],
     [
       'data',
@@ -86,6 +98,11 @@ function describe(path: string, source: SourceJson, summary: Summary): string {
   if (hint !== undefined) facts.push(['hint', hint])
   const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
   return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
+}
+
+function formatsText(formats: Record<string, number>): string {
+  const all = Object.entries(formats).map(([format, n]) => `${counted(n, 'file')} of ${format}`)
+  return `${all.join(', ')}; what is told here is of the source above: name others by a pattern`
 }
 
 /** A .bin is mostly a file of tokens, of which only `tokens inspect` knows more. */

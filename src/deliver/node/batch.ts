@@ -73,6 +73,30 @@ export interface BatchOwner {
   release(slot: number): void
 }
 
+const RELEASED =
+  'this batch has been released: its memory belongs to another one now. ' +
+  'Call keep() before asking for the next batch, or copy what you need'
+
+const gone = new Map<object, object>()
+
+/**
+ * What arrays of a released batch inherit from in place of their own: whatever is asked of it by name throws, `length` first of all. Elements
+ * are not asked for by name: of a detached array V8 gives undefined.
+ */
+function goneLike(own: object): object {
+  let proxy = gone.get(own)
+  if (proxy === undefined) {
+    const get = (from: object, name: string | symbol): unknown => {
+      // Of what is printed or awaited.
+      if ((typeof name === 'symbol' && name !== Symbol.iterator) || name === 'constructor' || name === 'then')
+        return typeof name === 'symbol' ? undefined : Reflect.get(from, name)
+      throw new MillraceError(RELEASED)
+    }
+    gone.set(own, (proxy = new Proxy(Object.create(own) as object, { get })))
+  }
+  return proxy
+}
+
 /** `Fields` says what each field is: typed arrays, or arrays on a device. */
 export class Batch<Fields = AnyFields> {
   readonly epoch: number
@@ -84,6 +108,7 @@ export class Batch<Fields = AnyFields> {
   readonly count: number
   private kept = false
   private released = false
+  private readonly given: TypedArray[] = []
 
   constructor(
     private readonly owner: BatchOwner,
@@ -177,10 +202,12 @@ export class Batch<Fields = AnyFields> {
     return this.kept
   }
 
-  /** Gives the slot back. The arrays of this batch are empty from now on. */
+  /** Gives the slot back. The arrays of this batch can't be used from now on. */
   release(): void {
     if (this.released || this.owner.closed()) return
     this.released = true
+    for (const array of this.given) Object.setPrototypeOf(array, goneLike(Object.getPrototypeOf(array)))
+    this.given.length = 0
     this.owner.release(this.slotIndex)
   }
 
@@ -193,22 +220,22 @@ export class Batch<Fields = AnyFields> {
 
   private array(field: FieldPlace, length: number): TypedArray {
     const { buffer, at } = this.window
-    return new DTYPES[field.dtype].array(buffer, at + field.at, length)
+    return this.give(new DTYPES[field.dtype].array(buffer, at + field.at, length))
   }
 
   private column(from: number, length: number): Int32Array {
     const { buffer, at } = this.window
-    return new Int32Array(buffer, at + from, length)
+    return this.give(new Int32Array(buffer, at + from, length))
+  }
+
+  private give<A extends TypedArray>(array: A): A {
+    this.given.push(array)
+    return array
   }
 
   protected check(): void {
     if (this.owner.closed()) throw new MillraceError('this batch is gone: its loader has been closed')
-    if (this.released) {
-      throw new MillraceError(
-        'this batch has been released: its memory belongs to another one now. ' +
-          'Call keep() before asking for the next batch, or copy what you need',
-      )
-    }
+    if (this.released) throw new MillraceError(RELEASED)
   }
 }
 

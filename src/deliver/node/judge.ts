@@ -32,6 +32,8 @@ export class Judge {
   /** Bad rows of this epoch, and the first of their names. */
   private rows = 0
   private named: string[] = []
+  /** As many different ones were told of. */
+  private told = 0
 
   constructor(
     private readonly onError: NormalFeed['onError'],
@@ -89,7 +91,10 @@ export class Judge {
     )
   }
 
-  /** An epoch is over: says how many were dropped or masked in it, if any. Throws where it was a bad beginning. */
+  /**
+   * An epoch is over: says how many were dropped or masked in it, if any were for the first time. Throws where it was a bad
+   * beginning.
+   */
   epochEnds(epoch: number): string | undefined {
     const { rows, named, seen } = this
     if (this.early && this.epochRows >= FEW && seen >= FEW) {
@@ -98,7 +103,8 @@ export class Judge {
     }
     this.rows = 0
     this.named = []
-    if (rows === 0) return undefined
+    if (rows === 0 || this.count === this.told) return undefined
+    this.told = this.count
     const more = rows > named.length ? ` and ${rows - named.length} more` : ''
     const done = this.onError.policy === 'mask' ? 'masked' : 'dropped'
     return `epoch ${epoch}: ${rows} bad sample${rows === 1 ? '' : 's'} ${done}: ${named.join(', ')}${more}`

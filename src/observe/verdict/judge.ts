@@ -74,7 +74,9 @@ function decide(c: Case): Decision {
     const why = `only ${a.steps} ${a.steps === 1 ? 'step was' : 'steps were'} seen; causes are told apart from ${LEAST_STEPS} on`
     return {
       verdict: 'inconclusive',
-      second: a.steps > 0 && a.lost >= LEAST_PART ? named(c)[0] : null,
+      // Waits are far shorter than what is known of workers: a trainer does not wait for a free slot.
+      second:
+        (a.steps > 0 && a.lost >= LEAST_PART && named(c).find(verdict => verdict !== 'no-slot')) || null,
       why: [why],
     }
   }

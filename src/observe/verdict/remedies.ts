@@ -112,6 +112,22 @@ const cached = (c: Case): Remedy[] => {
   ]
 }
 
+/** What is seen to be so already is not advised. */
+const begins = ({ a, e: { facts } }: Case): Remedy[] => {
+  const epochsSeen = a.epochGapMs !== null
+  if (facts.foreign !== undefined) {
+    if (!epochsSeen || facts.persistent === true) return []
+    const command = 'persistent_workers=True'
+    return [untold(`Keep workers from epoch to epoch: ${command}`, { command })]
+  }
+  const once = 'Open the feed once for all epochs, if it is opened for each: the next one is then made ahead'
+  const index = 'Index the data before the run, where this one had to: millrace index PATH'
+  return [
+    ...(epochsSeen ? [] : [untold(once)]),
+    ...(facts.start?.indexes ? [untold(index, { command: 'millrace index PATH' })] : []),
+  ]
+}
+
 const cpu = (c: Case) => [...moreWorkers(c), ...aheadOfTrainer(c), ...ownFunction(c), ...decoding(c)]
 const NONE = () => []
 
@@ -129,22 +145,21 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
     without(
       c,
       'handOver',
-      'Take batches as they lie in memory (no copy, no conversion), and on the device: device="cuda"',
+      c.e.facts.foreign === undefined
+        ? 'Take batches as they lie in memory (no copy, no conversion), and on the device: device="cuda"'
+        : 'Have workers collate what the loop needs, and as few tensors as will do',
     ),
   ],
   'transfer-bound': c => [
-    without(c, 'transfer', 'Let Millrace copy ahead (device="cuda") and send uint8, normalised on the GPU'),
+    without(
+      c,
+      'transfer',
+      c.e.facts.foreign === undefined
+        ? 'Let Millrace copy ahead (device="cuda") and send uint8, normalised on the GPU'
+        : 'Copy from pinned memory beside the step (pin_memory=True, non_blocking=True) and send uint8, normalised on the GPU',
+    ),
   ],
-  'start-up': c => [
-    untold('Open the feed once for all epochs (epochs=N): the next epoch is then made during the last one'),
-    ...(c.e.facts.foreign === undefined
-      ? [untold('Index the data before the run: millrace index PATH', { command: 'millrace index PATH' })]
-      : [
-          untold('Keep workers from epoch to epoch: persistent_workers=True', {
-            command: 'persistent_workers=True',
-          }),
-        ]),
-  ],
+  'start-up': begins,
   'storage-bandwidth': c => [
     predicted(
       c,
@@ -178,9 +193,11 @@ const REMEDIES: Record<VerdictName, (c: Case) => Remedy[]> = {
     ),
   ],
   'memory-pressure': c => [
-    untold('Take less memory: a smaller --depth or --cache, fewer workers, or a higher limit', {
-      ...(c.e.facts.depth > 2 && { command: `--depth ${Math.max(2, c.e.facts.depth >> 1)}` }),
-    }),
+    c.e.facts.foreign === undefined
+      ? untold('Take less memory: a smaller --depth or --cache, fewer workers, or a higher limit', {
+          ...(c.e.facts.depth > 2 && { command: `--depth ${Math.max(2, c.e.facts.depth >> 1)}` }),
+        })
+      : untold('Take less memory: a smaller prefetch_factor, fewer workers, or a higher limit'),
   ],
   'runtime-pause': () => [
     untold('Make less garbage: fill arrays that exist instead of new ones each step, and free what is held'),

@@ -18,7 +18,10 @@ export function layoutOf(
   columns: ReadonlyMap<string, ReadonlyMap<number, SeenType>>,
 ): Layout {
   const all = [...columns].map(([name, types]) => [name, [...types.values()]] as const)
-  const deflated = all.filter(([, types]) => types.some(type => type.deflated)).map(([name]) => name)
+  const deflated = all.flatMap(([name, types]) => {
+    if (!types.some(type => type.deflated)) return []
+    return types.every(type => type.deflated) ? name : `${name} (in some files)`
+  })
   const turned = all
     .filter(([, types]) => types.some(({ type }) => type.bigEndian || type.fortran))
     .map(([name]) => name)

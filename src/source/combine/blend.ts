@@ -57,15 +57,17 @@ export async function openBlend(
 ): Promise<OpenedSources> {
   const entries = json.list === undefined ? written(json) : await listed(json, json.list, context)
   const few = context.notice && new FewNotices(context.notice)
-  const quiet = { ...context, ...(few && { notice: few.notice }) }
-  const contexts = await megatronContexts(entries, quiet)
+  const contexts = await megatronContexts(entries, context)
   const sources: OpenedSources['sources'] = []
   const opened: OpenedEntry[] = []
   for (const [i, { source, rename = {}, shown, where, ...entry }] of entries.entries()) {
     const { corpus } = entry
     const manifest = await openEntry(
       { source, rename, shown, corpus, where },
-      contexts?.[i] ?? quiet,
+      {
+        ...(contexts?.[i] ?? context),
+        ...(few && { notice: few.of(entry.name) }),
+      },
       nesting,
     )
     sources.push({ manifest, name: entry.name })

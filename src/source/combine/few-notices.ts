@@ -8,12 +8,16 @@ export class FewNotices {
 
   constructor(private readonly tell: (text: string) => void) {}
 
-  /** Texts that differ in numbers and paths only are of one kind. */
-  readonly notice = (text: string): void => {
+  /** What tells the notices of one source. Texts that differ in numbers and paths only are of one kind. */
+  of(source: string): (text: string) => void {
+    return text => this.notice(text, source)
+  }
+
+  private notice(text: string, source: string): void {
     const kind = text.replace(/\/\S+|[\d.,]+/g, '…')
     const count = (this.counts.get(kind) ?? 0) + 1
     this.counts.set(kind, count)
-    if (count <= TOLD) this.tell(text)
+    if (count <= TOLD) this.tell(`${text} (entry "${source}" of the blend)`)
   }
 
   /** Says how many were not told. */

@@ -42,6 +42,9 @@ export interface IndexFound {
   header: IndexHeader
 }
 
+/** How many indexes this process has made. */
+export let made = 0
+
 /** Indexes that have no other place, by what is indexed. They live as long as the process. */
 const inMemory = new Map<string, Draft>()
 
@@ -98,6 +101,7 @@ async function buildOnce(path: string, wanted: IndexWanted): Promise<IndexFound>
   const existing = fitting(path, wanted, true)
   if (existing !== undefined && !wanted.doubted) return { path, header: existing }
   await wanted.build(path)
+  made++
   const header = readHeader(path)
   if (existing !== undefined && existing.checksum !== header.checksum)
     wanted.notice?.(disagreed(wanted, path))

@@ -8,6 +8,7 @@ import { DecodeError, MillraceError, MissingError } from '../../basics/errors.js
 import { koffi } from '../native.js'
 import { unbound } from '../process/affinity.js'
 import { alone } from '../process/process-lock.js'
+import { countHelpers } from '../process/thread-clock.js'
 
 /** A picture as libvips would deliver it: interleaved bands of one format. */
 export interface VipsHeader {
@@ -42,7 +43,11 @@ const COLOURS: Readonly<Record<number, 'gray' | 'rgb' | 'cmyk'>> = {
 /** Rows are read once, from top to bottom; a file that is cut off or damaged fails instead of ending in grey. */
 const LOAD_OPTIONS = '[access=sequential,fail_on=error]'
 
+/** Rows that are decoded at once, as libvips itself takes them from a file. */
+const ROWS = 16
+
 type Image = bigint
+type Region = bigint
 
 interface Library {
   version(): string
@@ -67,8 +72,13 @@ interface Library {
     bands: number,
     format: number,
   ): Image | null
-  write(from: Image, to: Image): number
-  close(image: Image): void
+  /** Rows of a picture, while they are made by the calling thread. */
+  region(image: Image): Region | null
+  /** Lays a region over a picture that lies in memory. */
+  over(region: Region, rect: Int32Array): number
+  /** Makes the pixels of a rectangle (left, top, width, height), at a place of another region. */
+  prepare(from: Region, to: Region, rect: Int32Array, x: number, y: number): number
+  close(object: Image | Region): void
   width(image: Image): number
   height(image: Image): number
   bands(image: Image): number
@@ -115,11 +125,39 @@ export function decodeWithVips(
     const target = vips.around(to, width * height * bands * sampleBytes, width, height, bands, format)
     if (target === null) fail(vips)
     held.push(target)
-    // libvips decodes in a thread of its own, which it keeps for later pictures, also those of other workers.
-    if (unbound(() => vips.write(image, target)) !== 0) fail(vips)
+    // Not by vips_image_write, which decodes in a thread of libvips' own: its CPU time would count as waiting.
+    const rows = regionOf(vips, image, held)
+    const all = regionOf(vips, target, held)
+    if (vips.over(all, Int32Array.of(0, 0, width, height)) !== 0) fail(vips)
+    const decode = () => {
+      for (let y = 0; y < height; y += ROWS) {
+        const strip = Int32Array.of(0, y, width, Math.min(ROWS, height - y))
+        if (vips.prepare(rows, all, strip, 0, y) !== 0) fail(vips)
+      }
+    }
+    if (usesThreads(bytes)) unbound(() => countHelpers(decode))
+    else decode()
   } finally {
-    for (const image of held.reverse()) vips.close(image)
+    for (const object of held.reverse()) vips.close(object)
   }
+}
+
+/**
+ * WebP and interlaced PNG: libvips decodes them as a whole before it gives a row, in threads of its own. It keeps these for later
+ * pictures, also those of other workers.
+ */
+function usesThreads(bytes: Uint8Array): boolean {
+  const WEBP = 0x52 // "RIFF"
+  const PNG = 0x89
+  const INTERLACED = 28
+  return bytes[0] === WEBP || (bytes[0] === PNG && bytes[INTERLACED] === 1)
+}
+
+function regionOf(vips: Library, image: Image, held: bigint[]): Region {
+  const region = vips.region(image)
+  if (region === null) fail(vips)
+  held.push(region)
+  return region
 }
 
 /** Which library decodes everything but JPEG here, for `stats()`: "libvips 8.18.7". */
@@ -212,8 +250,10 @@ function start(lib: LibraryHandle): Library {
     around: lib.func(
       'void *vips_image_new_from_memory(void *memory, size_t bytes, int width, int height, int bands, int format)',
     ),
-    write: lib.func('int vips_image_write(void *from, void *to)'),
-    close: lib.func('void g_object_unref(void *image)'),
+    region: lib.func('void *vips_region_new(void *image)'),
+    over: lib.func('int vips_region_image(void *region, const int *rect)'),
+    prepare: lib.func('int vips_region_prepare_to(void *from, void *to, const int *rect, int x, int y)'),
+    close: lib.func('void g_object_unref(void *object)'),
     width: lib.func('int vips_image_get_width(void *image)'),
     height: lib.func('int vips_image_get_height(void *image)'),
     bands: lib.func('int vips_image_get_bands(void *image)'),

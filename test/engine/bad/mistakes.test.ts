@@ -182,6 +182,22 @@ test('a decoder that is not installed ends the run at its first batch, with what
   )
 })
 
+test('bad samples are told when they are first seen, not in every epoch', async () => {
+  const { Judge } = await import('../../../src/deliver/node/judge.js')
+  const judge = new Judge({ policy: 'drop', budget: 100 }, 10)
+  const bad = (id: string) => {
+    const where = { id, stage: 'decode' } as BadReport['where']
+    return { ring: 0, generation: 0, batch: 0, row: 5, where, problem: 'no picture' }
+  }
+  judge.batch([bad('a')], 10)
+  expect(judge.epochEnds(0)).toBe('epoch 0: 1 bad sample dropped: a')
+  judge.batch([bad('a')], 10)
+  expect(judge.epochEnds(1)).toBeUndefined()
+  judge.batch([bad('a'), bad('b')], 10)
+  expect(judge.epochEnds(2)).toBe('epoch 2: 2 bad samples dropped: a, b')
+  expect(judge.count).toBe(2)
+})
+
 test('what is not installed is no bad sample', async () => {
   const { describeBad, FieldFailure } = await import('../../../src/engine/make/failures.js')
   const { Judge } = await import('../../../src/deliver/node/judge.js')

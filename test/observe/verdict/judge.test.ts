@@ -466,6 +466,40 @@ describe('remedies', () => {
     expect(first.set).toBeUndefined()
   })
 
+  test('a late start is not advised what is so already', () => {
+    const said = (e: Evidence, more: Partial<Evidence['facts']> = {}) =>
+      judge(facts(e, more))
+        .remedies.map(({ action }) => action)
+        .join('\n')
+    const late = lateStart(made({ running: 0.3 }), 3000)
+    const epochs = atEpochs(made({ running: 0.98, step: { supply: 0.2 } }), 300)
+    expect(said(late)).toMatch(/^Open the feed once for all epochs/)
+    expect(said(epochs)).not.toContain('for all epochs') // it is open for several
+    const start = { opening: 2000, making: 20 }
+    expect(said(late, { start })).not.toContain('millrace index')
+    expect(said(late, { start: { ...start, indexes: 3 } })).toContain('millrace index PATH')
+    const foreign = 'torch.utils.data.DataLoader'
+    expect(said(late, { foreign })).toBe('')
+    expect(said(epochs, { foreign })).toContain('persistent_workers=True')
+    expect(said(epochs, { foreign, persistent: true })).not.toContain('persistent_workers')
+  })
+
+  test('a loader of others is given no option of ours', () => {
+    const full = { psi: { cpu: 0, io: 0.1, memory: 0.2 }, refaultBytes: 0, memoryLimitBytes: 1.1e9 }
+    const short = made({ ...READS, host: full, more: { probes: doubled(0.02) } })
+    for (const e of [made({ step: { handOver: 4 } }), made({ step: { transfer: 4 } }), short]) {
+      const { remedies } = judge(facts(e, { foreign: 'torch.utils.data.DataLoader' }))
+      expect(remedies.length).toBeGreaterThan(0)
+      for (const { action, command = '' } of remedies)
+        expect(`${action} ${command}`).not.toMatch(/device=|--depth|--cache|epochs=|Millrace/)
+    }
+  })
+
+  test('a loop of few steps is not told of workers without a slot', () => {
+    const d = judge(made({ steps: 10, running: 0, step: { supply: 20, compute: 0.1 } }))
+    expect([d.verdict, d.second]).toEqual(['inconclusive', null])
+  })
+
   test('a loader without workers, or with few, is advised to have as many as it takes', () => {
     const slow = { supply: 80, compute: 10 }
     const host = { allowed: 16, idleCores: 12 }

@@ -164,6 +164,8 @@ it('tells its layout, and what is slow about it', async () => {
     ]),
   })
   expect((await layout('deflated.npz'))?.slow).toContain('savez instead of savez_compressed')
+  const both = (await layout('{deflated,stored}.npz'))?.slow
+  expect(both).toMatch(/^\w+ \(in some files\), .* deflated/)
 })
 
 /** An .npy file of zeros, sparse: `rows` rows of a mebibyte, the last of which is all ones. */

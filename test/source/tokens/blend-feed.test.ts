@@ -104,6 +104,7 @@ describe('a list of token files', () => {
     const options = { root: folder, workers: 0, notice: (text: string) => notices.push(text) }
     await using(listed(), options, loader => loader.ready)
     expect(notices.filter(text => text.startsWith('tokens: an epoch has'))).toHaveLength(3)
+    expect(notices[0]).toMatch(/ \(entry "web\/.*web-0" of the blend\)$/)
     expect(notices.filter(text => text.startsWith('the same of 1 more sources'))).toHaveLength(1)
   })
 

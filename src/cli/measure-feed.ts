@@ -1,4 +1,4 @@
-/** How many tokens a second a feed gives on this machine, to a trainer that computes nothing. */
+/** How many samples or tokens a second a feed gives on this machine, to a trainer that computes nothing. */
 import { elements } from '../basics/dtype.js'
 import { MillraceError } from '../basics/errors.js'
 import { normalizeFeed } from '../define/normalize.js'
@@ -6,13 +6,21 @@ import type { TokensFeedJson } from '../define/token-feed.js'
 import type { FeedJson, NormalField } from '../define/types.js'
 import { open } from '../deliver/node/open.js'
 
-export interface MeasuredTokens {
-  tokensPerSecond: number
+export interface MeasuredFeed {
   rowsPerSecond: number
-  /** Tokens of a row, in the mean. */
-  length: number
+  /** Rows of a batch, and of an epoch: of its whole batches. Infinite: it has no end. */
+  batch: number
+  epochRows: number
+  /** Bytes that are read for a row. */
+  rowBytes: number
   workers: number
   seconds: number
+}
+
+export interface MeasuredTokens extends MeasuredFeed {
+  tokensPerSecond: number
+  /** Tokens of a row, in the mean. */
+  length: number
 }
 
 export interface MeasureOptions {
@@ -30,8 +38,23 @@ export async function measureTokens(
   feed: FeedJson | TokensFeedJson,
   options: MeasureOptions,
 ): Promise<MeasuredTokens> {
+  const field = tokenField(normalizeFeed(feed, options.root, options.plugins).fields)
+  let tokens = 0
+  let rows = 0
+  const measured = await measureFeed(feed, options, batch => {
+    rows += batch.count
+    tokens += tokensIn(field, batch)
+  })
+  const length = tokens / rows
+  return { tokensPerSecond: measured.rowsPerSecond * length, length, ...measured }
+}
+
+export async function measureFeed(
+  feed: FeedJson | TokensFeedJson,
+  options: MeasureOptions,
+  took?: (batch: Taken) => void,
+): Promise<MeasuredFeed> {
   const { root, plugins, workers, seconds: wanted, notice } = options
-  const field = tokenField(normalizeFeed(feed, root, plugins).fields)
   const loader = open(feed, {
     root,
     plugins: [...plugins],
@@ -44,24 +67,28 @@ export async function measureTokens(
   try {
     let begun = 0
     let rows = 0
-    let tokens = 0
+    let size = 0
     for await (const batch of loader) {
       const now = performance.now()
       // The first batch waits for the start of the workers.
       if (begun === 0) begun = now
       else {
         rows += batch.count
-        tokens += tokensIn(field, batch)
+        size = Math.max(size, batch.count)
+        took?.(batch)
         if (now - begun >= wanted * 1000) break
       }
     }
     const seconds = (performance.now() - begun) / 1000
     if (rows === 0)
       throw new MillraceError('the feed ended after its first batch: there is nothing to measure')
+    const { makers } = loader.evidence()
+    const made = makers.reduce((sum, slice) => sum + slice.rows, 0)
     return {
-      tokensPerSecond: tokens / seconds,
       rowsPerSecond: rows / seconds,
-      length: tokens / rows,
+      batch: size,
+      epochRows: loader.length * size,
+      rowBytes: made > 0 ? makers.reduce((sum, { bytes }) => sum + bytes, 0) / made : 0,
       workers: loader.stats().workers,
       seconds,
     }
@@ -78,14 +105,13 @@ function tokenField(fields: readonly NormalField[]): NormalField {
   const found = integers.find(({ from }) => from.some(column => COLUMNS.includes(column))) ?? integers[0]
   if (found !== undefined) return found
   throw new MillraceError(
-    'the feed has no field of tokens: plan measures feeds of tokens; millrace run measures any feed',
+    'the feed has no field of tokens: leave out --tokens and --step-tokens, and say --step-ms, to plan a run over its samples',
   )
 }
 
-function tokensIn(
-  { name, layout }: NormalField,
-  batch: { count: number; lengths(name: string): Int32Array },
-): number {
+type Taken = { count: number; lengths(name: string): Int32Array }
+
+function tokensIn({ name, layout }: NormalField, batch: Taken): number {
   if (layout.form === 'dense') return batch.count * elements(layout.shape)
   return batch.lengths(name).reduce((sum, length) => sum + length, 0) * elements(layout.shape)
 }
