@@ -18,7 +18,6 @@ test('the Python package is called millrace-feed, and has our version', () => {
 test('runtime dependencies are these, and no others', () => {
   expect(Object.keys(manifest.dependencies)).toEqual(['koffi'])
   expect(Object.keys(manifest.optionalDependencies)).toEqual([
-    '@huggingface/jinja',
     '@img/sharp-libvips-darwin-arm64',
     '@img/sharp-libvips-darwin-x64',
     '@img/sharp-libvips-linux-arm64',
@@ -30,7 +29,7 @@ test('runtime dependencies are these, and no others', () => {
   expect(manifest.peerDependencies).toBeUndefined()
 })
 
-test('a user installs 21 packages: libraries for one platform, jinja, and sucrase with what it brings along', () => {
+test('a user installs 20 packages: libraries for one platform, and sucrase with what it brings along', () => {
   type Locked = { dev?: boolean; os?: string[]; cpu?: string[]; libc?: string[] }
   const fits = ({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }: Locked) =>
     os.includes('linux') && cpu.includes('x64') && libc.includes('glibc')
@@ -38,7 +37,6 @@ test('a user installs 21 packages: libraries for one platform, jinja, and sucras
     .filter(([path, locked]) => path !== '' && !locked.dev && fits(locked))
     .map(([path]) => path.replace('node_modules/', ''))
   expect(installed).toEqual([
-    '@huggingface/jinja',
     '@img/sharp-libvips-linux-x64',
     '@jridgewell/gen-mapping',
     '@jridgewell/resolve-uri',

@@ -2,9 +2,10 @@
  * The chat template of a model and its special tokens, as files of Hugging Face have them beside the tokenizer:
  * `chat_template.jinja`, or `chat_template` in `tokenizer_config.json`, which may be a list of named ones.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../basics/errors.js'
+import { readModelFile } from '../tokenize/find.js'
 import { type Json, parseJson } from './json.js'
 
 export interface FoundTemplate {
@@ -31,10 +32,11 @@ export function findTemplate(template: string, tokenizer: string, root: string):
   }
   if (template !== 'tokenizer') {
     const file = resolve(root, template)
-    return { text: readText(file), name: basename(file), tokens }
+    return { text: readModelFile(file, 'chat template').toString(), name: basename(file), tokens }
   }
   const jinja = join(folder, 'chat_template.jinja')
-  if (existsSync(jinja)) return { text: readText(jinja), name: jinja, tokens }
+  if (existsSync(jinja))
+    return { text: readModelFile(jinja, 'chat template').toString(), name: jinja, tokens }
   return { ...inConfig(config.get('chat_template') ?? null, path), name: path, tokens }
 }
 
@@ -56,23 +58,13 @@ function inConfig(json: Json, path: string): { text?: string; withTools?: string
 }
 
 function readConfig(path: string): Map<string, Json> {
+  const text = readModelFile(path, 'tokenizer_config.json').toString()
   let config: Json
   try {
-    config = parseJson(readText(path))
+    config = parseJson(text)
   } catch (cause) {
     throw new SourceError(`${path}: ${(cause as Error).message}`, { file: path, cause })
   }
   if (config instanceof Map) return config
   throw new SourceError(`${path} should be a JSON object`, { file: path })
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw new SourceError(`can't read the chat template ${path}: ${(cause as NodeJS.ErrnoException).code}`, {
-      file: path,
-      cause,
-    })
-  }
 }

@@ -12,8 +12,7 @@ import {
   type PlainPair,
   readConversation,
 } from './conversation.js'
-import type { Marks } from './jinja/interpreter.js'
-import type { Value } from './jinja/package.js'
+import type { Marks } from './jinja/scope.js'
 import type { Json, JsonObject } from './json.js'
 import { type ContentMarks, markContents, type Piece, split } from './pieces.js'
 import { type ChatTemplate, freeMarks, type Given, type Rendered, textsOf } from './template.js'
@@ -85,7 +84,7 @@ export class ChatRenderer {
       variables: new Map([...settings.variables, ...variables]),
       now: settings.now,
     }
-    const values = template.values(known.map(message => markContents(message, marks) as JsonObject))
+    const values = known.map(message => markContents(message, marks) as JsonObject)
     const turn = new Turns(template, values, given, this.generationMarks(texts), messages, prompt)
     const spans = turn.spans(settings.train ?? (prompt === undefined ? 'assistant' : 'completion'))
     return { ...split(turn.whole.text, spans, marks), named: this.names(texts) }
@@ -113,7 +112,7 @@ class Turns {
 
   constructor(
     private readonly template: ChatTemplate,
-    private readonly values: readonly Value[],
+    private readonly values: readonly JsonObject[],
     private readonly given: Given,
     private readonly marks: Marks,
     private readonly messages: readonly JsonObject[],

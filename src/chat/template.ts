@@ -1,18 +1,18 @@
 /**
- * A chat template, ready to render. `{% generation %}` tags, which say what an assistant writes, become calls of a block before
- * parsing, since the package would strip them; what such a block prints stands between two marks, which are found and cut after
- * rendering. The marks are private-use characters that occur in none of the texts.
+ * A chat template, ready to render. What a `{% generation %}` block prints, which is what an assistant writes, stands between two
+ * marks, which are found and cut after rendering. The marks are private-use characters that occur in none of the texts.
  */
 import { DecodeError, MillraceError } from '../basics/errors.js'
-import { strftime } from './date.js'
-import { GENERATION, type Marks, newInterpreter, TemplateRefusal } from './jinja/interpreter.js'
-import { type Jinja, loadJinja, type Node, type Scope, type Value } from './jinja/package.js'
-import { isInteger, str, toValue } from './jinja/values.js'
+import { globalsOf } from './jinja/builtins/globals.js'
+import { Meter, Output } from './jinja/meter.js'
+import { type Marks, Scope } from './jinja/scope.js'
+import { parse, type Statement } from './jinja/statements.js'
+import type { Value } from './jinja/values.js'
 import type { Json, JsonObject } from './json.js'
 
-const TAG = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g
-/** Numbers that `range` of a template may give. */
-const RANGE = 1_000_000
+const TAG = /\{%[-+]?\s*generation\s*[-+]?%\}/
+/** Characters of a template: the largest known has 20,000. */
+const MOST_CHARACTERS = 1 << 20
 
 /** What a template gets besides the messages. */
 export interface Given {
@@ -35,86 +35,43 @@ export class ChatTemplate {
   readonly hasTags: boolean
   /** It goes through lists of parts itself. */
   readonly takesParts: boolean
-  private readonly program: Node
+  private readonly program: Statement
 
-  private constructor(
-    private readonly jinja: Jinja,
+  constructor(
     readonly source: string,
     name: string,
   ) {
-    const lines = source.replace(/\r\n?/g, '\n')
-    this.hasTags = lines.search(TAG) >= 0
-    this.takesParts = /['"]type['"]|\.type\b|['"]text['"]|\.text\b/.test(lines)
-    const tagged = lines.replace(TAG, (_, left: string, end: string | undefined, right: string) =>
-      end === undefined ? `{%${left} call ${GENERATION}() ${right}%}` : `{%${left} endcall ${right}%}`,
-    )
+    this.hasTags = TAG.test(source)
+    this.takesParts = /['"]type['"]|\.type\b|['"]text['"]|\.text\b/.test(source)
     try {
-      this.program = jinja.parse(tagged)
+      if (source.length > MOST_CHARACTERS) throw new Error(`it has more than ${MOST_CHARACTERS} characters`)
+      this.program = parse(source)
     } catch (cause) {
       throw new DecodeError(`the chat template ${name} can't be read: ${(cause as Error).message}`, { cause })
     }
   }
 
-  static async load(source: string, name: string): Promise<ChatTemplate> {
-    return new ChatTemplate(await loadJinja(), source, name)
-  }
-
-  /** The messages of a conversation, as values for `render`. */
-  values(messages: readonly JsonObject[]): Value[] {
-    return messages.map(message => toValue(this.jinja, message))
-  }
-
   /** `prompt`: with the head of the assistant's next turn (`add_generation_prompt`). */
-  render(messages: readonly Value[], given: Given, marks: Marks, prompt = false): Rendered {
-    const { jinja } = this
-    const scope = this.globals(given.now)
-    for (const [name, value] of given.variables) scope.setVariable(name, toValue(jinja, value))
-    scope.setVariable('messages', new jinja.List(messages.slice()))
-    scope.setVariable('tools', toValue(jinja, given.tools))
-    if (!given.variables.has('documents')) scope.setVariable('documents', jinja.none)
-    scope.setVariable('add_generation_prompt', new jinja.Bool(prompt))
-    const numbers = new Map(messages.map((message, i) => [message, i]))
-    let printed: string
+  render(messages: readonly JsonObject[], given: Given, marks: Marks, prompt = false): Rendered {
+    const meter = new Meter()
+    const globals = globalsOf(meter, given.now)
+    const numbers = new Map<Value, number>(messages.map((message, i) => [message, i]))
+    const scope = new Scope({ meter, marks, messages: numbers, globals })
+    const { variables } = scope
+    for (const [name, value] of given.variables) variables.set(name, value)
+    variables.set('messages', messages)
+    variables.set('tools', given.tools)
+    if (!given.variables.has('documents')) variables.set('documents', null)
+    variables.set('add_generation_prompt', prompt)
+    const out = new Output(meter)
     try {
-      printed = newInterpreter(jinja, scope, marks, numbers).run(this.program).value as string
+      this.program(scope, out)
     } catch (cause) {
       if (cause instanceof MillraceError) throw cause
       // What overflows the stack is no fault of ours: the template calls itself.
       throw new DecodeError(`the chat template fails: ${(cause as Error).message}`, { cause })
     }
-    return cut(printed, marks)
-  }
-
-  private globals(now: string | undefined): Scope {
-    const { jinja } = this
-    const scope = jinja.newScope()
-    for (const [names, value] of [
-      [['true', 'True'], new jinja.Bool(true)],
-      [['false', 'False'], new jinja.Bool(false)],
-      [['none', 'None'], jinja.none],
-    ] as const) {
-      for (const name of names) scope.setVariable(name, value)
-    }
-    const define = (name: string, call: (args: Value[]) => Value) =>
-      scope.setVariable(name, new jinja.Function(call))
-    define('raise_exception', ([message]) => {
-      throw new TemplateRefusal(`the chat template refuses it: ${message === undefined ? '' : str(message)}`)
-    })
-    define('strftime_now', ([format]) => new jinja.Text(strftime(now, str(format))))
-    define('range', args => this.range(args))
-    define('dict', args => new jinja.Dict(new Map(args[0]?.value as Map<string, Value> | undefined)))
-    return scope
-  }
-
-  private range(args: Value[]): Value {
-    if (args.length === 0 || !args.every(isInteger)) throw new Error('range() wants integers')
-    const numbers = args.map(({ value }) => value as number)
-    const [from, to, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers
-    if (step === 0) throw new Error('range() wants a step other than 0')
-    const count = Math.max(0, Math.ceil((to - from) / step))
-    if (count > RANGE) throw new DecodeError(`the chat template asks for a range of ${count} numbers`)
-    const { Integer } = this.jinja
-    return new this.jinja.List(Array.from({ length: count }, (_, i) => new Integer(from + i * step)))
+    return cut(out.text(), marks)
   }
 }
 
@@ -145,10 +102,22 @@ export function controlTokens(
   template: string | undefined,
   added: readonly { text: string; special: boolean }[],
 ): string[] {
-  const source = template?.replace(/\{#.*?#\}/gs, '') ?? ''
+  const source = withoutComments(template ?? '')
   return added
     .filter(({ text, special }) => special || (text.trim() !== '' && source.includes(text)))
     .map(({ text }) => text)
+}
+
+function withoutComments(template: string): string {
+  const parts = template.split('{#')
+  // Comments lie in no other, and end at the first end behind them.
+  return (
+    parts[0] +
+    parts
+      .slice(1)
+      .map(part => (part.includes('#}') ? part.slice(part.indexOf('#}') + 2) : ''))
+      .join('')
+  )
 }
 
 /** Private-use characters for marks, `count` of them, that none of the texts has. */

@@ -4,7 +4,7 @@
  */
 import { DecodeError } from '../basics/errors.js'
 import { attachTokenizer, type OpenedTokenizer } from '../tokenize/open.js'
-import type { Tokenizer } from '../tokenize/tokenizer.js'
+import { RoomError, type Tokenizer } from '../tokenize/tokenizer.js'
 import type { AddedToken } from '../tokenize/vocabulary/model.js'
 import { type Alphabet, align } from './align.js'
 import type { RenderedPair } from './pairs.js'
@@ -24,8 +24,9 @@ export class ChatTokenizer {
   private readonly known = new Map<number, Uint8Array>()
   private readonly added: ReadonlyMap<number, AddedToken>
   private tokens = new Uint32Array(1 << 16)
-  /** First byte of each token in the text, and the end. */
+  /** First byte of each token in the text, and the end; and the byte behind each. */
   private starts = new Uint32Array(1 << 16)
+  private ends = new Uint32Array(1 << 16)
 
   constructor(private readonly opened: OpenedTokenizer) {
     this.parsing = attachTokenizer({ ...opened, special: 'parse' })
@@ -40,21 +41,25 @@ export class ChatTokenizer {
     let whole = ''
     buffers.forEach((buffer, i) => {
       const tokenizer = this.tokenizer(pieces[i])
-      const end = tokenizer.encode(buffer, this.tokens, count)
+      const end = this.tokenised(tokenizer, buffer, count)
       const text =
-        tokenizer.starts === undefined
+        tokenizer.places === undefined
           ? this.aligned(buffer, pieces[i], count, end, bytes)
-          : this.placed(tokenizer.starts, pieces[i].text, count, bytes)
+          : this.placed(tokenizer.places, pieces[i].text, count, bytes)
       bytes = this.starts[end]
       whole += text
       count = end
     })
-    const bytesAt = byteFinder(pieces.map(({ text }) => text).join(''), whole)
+    const given = pieces.map(({ text }) => text).join('')
+    const bytesAt = byteFinder(given, whole)
     const mask = new Uint8Array(count)
     for (const [from, to] of spans) {
       const first = bytesAt(from)
-      if (to === 0 || first >= bytes) continue
-      mask.fill(1, this.tokenAt(first, count), this.tokenAt(bytesAt(to - 1), count) + 1)
+      if (to === 0 || count === 0 || first >= bytes) continue
+      const last = bytesAt(to - 1)
+      // A mark that is composed with the character before it begins where that one does.
+      const joined = to > 1 && bytesAt(to - 2) === last && !isLow(given, to - 1)
+      mask.fill(1, this.firstFrom(first, count), this.lastOf(last, bytesAt(to), joined, count) + 1)
     }
     return { tokens: this.tokens.slice(0, count), mask }
   }
@@ -103,18 +108,28 @@ export class ChatTokenizer {
         `the tokens of the tokenizer ${this.opened.name} do not add up to the text, so what is trained on can't be found in it`,
       )
     for (let i = 0; i < starts.length; i++) starts[i] += base
+    // A blank that was put before a character is a token of that character, too.
+    for (let i = tokens.length - 1; i >= 0; i--)
+      this.ends[from + i] =
+        starts[i + 1] > starts[i] || i + 1 === tokens.length ? starts[i + 1] : this.ends[from + i + 1]
     return found
   }
 
-  /** The same, where the tokenizer tells the first character of each. */
-  private placed(starts: Uint32Array, text: string, from: number, base: number): string {
-    let [point, byte, next] = [0, base, 0]
+  /** The same, where the tokenizer tells the characters of each. Those that it drops are in none. */
+  private placed(places: NonNullable<Tokenizer['places']>, text: string, from: number, base: number): string {
+    const { starts, ends } = places
+    const bytes = new Uint32Array(text.length + 1)
+    let [point, byte] = [0, base]
+    bytes[0] = base
     for (const char of text) {
-      while (next < starts.length && starts[next] <= point) this.starts[from + next++] = byte
       byte += Buffer.byteLength(char)
-      point++
+      bytes[++point] = byte
     }
-    while (next <= starts.length) this.starts[from + next++] = byte
+    for (let i = 0; i < starts.length; i++) {
+      this.starts[from + i] = bytes[starts[i]]
+      this.ends[from + i] = bytes[ends[i]]
+    }
+    this.starts[from + starts.length] = byte
     return text
   }
 
@@ -128,7 +143,23 @@ export class ChatTokenizer {
     return bytes
   }
 
-  /** The first token that has a byte. */
+  /** The first token that has a byte; where none has it, the first behind it. */
+  private firstFrom(byte: number, count: number): number {
+    let at = this.tokenAt(byte, count)
+    while (at < count && this.ends[at] <= byte) at++
+    return at
+  }
+
+  /** The first token that has the last character of a span; where it was dropped or joined to another, the last before its end. */
+  private lastOf(byte: number, end: number, joined: boolean, count: number): number {
+    const found = this.tokenAt(byte, count)
+    if (!joined && this.ends[found] > byte) return found
+    let at = found
+    while (at + 1 < count && this.starts[at + 1] < end) at++
+    return at
+  }
+
+  /** The first of the tokens that begin last, up to a byte. */
   private tokenAt(byte: number, count: number): number {
     let [low, high] = [0, count - 1]
     while (low < high) {
@@ -136,15 +167,28 @@ export class ChatTokenizer {
       if (this.starts[middle] <= byte) low = middle
       else high = middle - 1
     }
-    // Of several tokens of one character, the first.
     while (low > 0 && this.starts[low - 1] === this.starts[low]) low--
     return low
   }
 
+  /** Where there is too little room, as much is made as is needed. */
+  private tokenised(tokenizer: Tokenizer, text: Uint8Array, at: number): number {
+    try {
+      return tokenizer.encode(text, this.tokens, at)
+    } catch (error) {
+      if (!(error instanceof RoomError)) throw error
+      this.reserve(at + error.needed + 1)
+      return tokenizer.encode(text, this.tokens, at)
+    }
+  }
+
   private reserve(count: number): void {
     if (count < this.tokens.length) return
-    this.tokens = new Uint32Array(2 * count)
-    this.starts = new Uint32Array(2 * count)
+    for (const name of ['tokens', 'starts', 'ends'] as const) {
+      const more = new Uint32Array(2 * count)
+      more.set(this[name])
+      this[name] = more
+    }
   }
 }
 

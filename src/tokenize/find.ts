@@ -1,8 +1,9 @@
 /** Finds the file that a definition or a command means by a tokenizer: a file, a folder that has one, or the vocabulary that ships with Millrace. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nearest, SourceError } from '../basics/errors.js'
+import { openRegular } from '../system/files/regular.js'
 
 /** Vocabularies that ship with Millrace, by name. */
 const SHIPPED: Readonly<Record<string, string>> = { 'millrace-4k': 'shipped/millrace-4k.json' }
@@ -12,6 +13,14 @@ export interface TokenizerFile {
   /** For messages: of a folder its name, otherwise that of the file. */
   name: string
   bytes: Buffer
+  /** The tokenizer_config.json beside it. */
+  config?: TokenizerConfig
+}
+
+/** As far as it matters to tokens. */
+export interface TokenizerConfig {
+  eos_token?: unknown
+  add_prefix_space?: unknown
 }
 
 export function findTokenizer(path: string, root: string): TokenizerFile {
@@ -25,13 +34,43 @@ export function findTokenizer(path: string, root: string): TokenizerFile {
     throw new SourceError(`there is no tokenizer ${full}${hint(path, full)}`, { file: full })
   }
   const file = kind.isDirectory() ? inFolder(full) : full
-  let bytes: Buffer
-  try {
-    bytes = readFileSync(file)
-  } catch (cause) {
-    throw new SourceError(`can't read the tokenizer ${file}: ${(cause as Error).message}`, { file, cause })
+  const config = configBeside(file)
+  return {
+    path: file,
+    name: nameOf(file),
+    bytes: readModelFile(file, 'tokenizer'),
+    ...(config && { config }),
   }
-  return { path: file, name: nameOf(file), bytes }
+}
+
+/** One that is no JSON tells nothing: chats, which need it, refuse it. */
+function configBeside(file: string): TokenizerConfig | undefined {
+  const path = join(dirname(file), 'tokenizer_config.json')
+  if (!existsSync(path)) return undefined
+  const text = readModelFile(path, 'tokenizer_config.json').toString()
+  try {
+    return (JSON.parse(text) as TokenizerConfig | null) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Bytes that a file of a model may have: the largest tokenizer.json known has 35 MB, the largest template 35 kB. */
+const MOST_BYTES = { tokenizer: 128 << 20, 'chat template': 1 << 20, 'tokenizer_config.json': 16 << 20 }
+
+/** Reads a file of a model's repository. One that is no regular file (a FIFO would never end), or too large, is refused. */
+export function readModelFile(file: string, what: keyof typeof MOST_BYTES): Buffer {
+  try {
+    const { fd, stats } = openRegular(file)
+    try {
+      if (stats.size <= MOST_BYTES[what]) return readFileSync(fd)
+      throw new Error(`it has ${stats.size} bytes, and more than ${MOST_BYTES[what]} are not read`)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (cause) {
+    throw new SourceError(`can't read the ${what} ${file}: ${(cause as Error).message}`, { file, cause })
+  }
 }
 
 function inFolder(folder: string): string {

@@ -3,14 +3,16 @@
  * kept: what it gives is plain data that is posted to other threads without a copy. `attachTokenizer` makes a tokenizer from it, in any thread.
  */
 import { createHash } from 'node:crypto'
+import { MillraceError, SourceError } from '../basics/errors.js'
 import { endOfDocument } from './eod.js'
-import { findTokenizer } from './find.js'
+import { findTokenizer, type TokenizerFile } from './find.js'
 import { loadVocabulary } from './load.js'
 import { openPackage, type PackageVocabulary } from './package/open.js'
 import { PackageTokenizer } from './package/tokenizer.js'
 import type { PatternName } from './scan/patterns.js'
 import { BpeTokenizer, type Tokenizer } from './tokenizer.js'
 import type { CompiledVocabulary } from './vocabulary/compile.js'
+import { parseTokenizerJson } from './vocabulary/tokenizer-json.js'
 
 /** How a tokenizer is named in definitions and commands; a text alone is its path. */
 export interface TokenizerJson {
@@ -50,11 +52,10 @@ export async function openTokenizer(
     invalid = 'replace',
     pattern,
   } = typeof json === 'string' ? { path: json } : json
-  const file = findTokenizer(path, root)
-  const loaded = loadVocabulary(file, pattern)
+  const { file, loaded } = read(findTokenizer(path, root), pattern)
   const why = 'why' in loaded ? loaded.why : special === 'parse' ? unparsable(loaded) : undefined
   const vocabulary = why !== undefined ? openPackage(file, why, root, notice) : (loaded as CompiledVocabulary)
-  const eod = endOfDocument(new Map(vocabulary.added.map(({ id, text }) => [text, id])), file.path)
+  const eod = endOfDocument(new Map(vocabulary.added.map(({ id, text }) => [text, id])), file.config)
   return {
     hash: hashOf(file.bytes, [special, invalid, pattern ?? '', eod ?? '']),
     size: sizeOf(vocabulary),
@@ -64,6 +65,32 @@ export async function openTokenizer(
     invalid,
     vocabulary,
   }
+}
+
+function read(found: TokenizerFile, pattern: PatternName | undefined) {
+  try {
+    const file = asTransformers(found)
+    return { file, loaded: loadVocabulary(file, pattern) }
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause
+    const { path } = found
+    throw new SourceError(`${path} is no tokenizer: ${(cause as Error).message}`, { file: path, cause })
+  }
+}
+
+/**
+ * transformers gives a pre-tokenizer that puts a blank before texts the `add_prefix_space` of tokenizer_config.json, or false where
+ * that has none.
+ */
+function asTransformers(file: TokenizerFile): TokenizerFile {
+  const { bytes, config, path } = file
+  if (config === undefined || !bytes.includes('"add_prefix_space"')) return file
+  const json = parseTokenizerJson(bytes.toString(), path)
+  const step = json.pre_tokenizer as { type?: unknown; add_prefix_space?: unknown } | null | undefined
+  const wanted = config.add_prefix_space === true
+  if (step?.type !== 'ByteLevel' || (step.add_prefix_space ?? true) === wanted) return file
+  step.add_prefix_space = wanted
+  return { ...file, bytes: Buffer.from(JSON.stringify(json)) }
 }
 
 export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {

@@ -19,14 +19,26 @@ export interface Tokenizer {
   readonly eod: number | undefined
   /** Texts so far that were no UTF-8, and had what is wrong replaced. */
   readonly replaced: number
-  /** Of tokenizers whose tokens are no stretches of bytes: the first character of each token of the last text, in code points. */
-  readonly starts?: Uint32Array
+  /** Of tokenizers whose tokens are no stretches of bytes: where each token of the last text begins and ends, in code points. */
+  readonly places?: { starts: Uint32Array; ends: Uint32Array }
   /** Tokens that a text of so many bytes has at most. */
   room(bytes: number): number
   /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. */
   encode(text: Uint8Array, out: Uint32Array, at: number): number
   /** The bytes that tokens stand for. */
   decode(tokens: ArrayLike<number>): Uint8Array
+}
+
+/** A text became more tokens than `room` told: a normalizer writes more than it reads. */
+export class RoomError extends DecodeError {
+  constructor(
+    readonly needed: number,
+    room: number,
+  ) {
+    super(
+      `the text becomes ${needed} tokens, and there is room for ${room}: the tokenizer's normalizer makes it longer`,
+    )
+  }
 }
 
 export interface TokenizerOptions {

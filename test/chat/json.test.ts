@@ -1,18 +1,16 @@
 /** JSON as Python reads and writes it. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadJinja } from '../../src/chat/jinja/package.js'
-import { toJson } from '../../src/chat/jinja/to-json.js'
-import { toValue } from '../../src/chat/jinja/values.js'
+import { toJson } from '../../src/chat/jinja/builtins/to-json.js'
+import { Meter } from '../../src/chat/jinja/meter.js'
 import { Float, floatText, type Json, parseJson } from '../../src/chat/json.js'
 
 const DUMPS = { ascii: false, separators: [', ', ': '], sort: false } as const
 
-test('numbers stay what they were: integers of any size, and floats that are whole', async () => {
-  const jinja = await loadJinja()
+test('numbers stay what they were: integers of any size, and floats that are whole', () => {
   const text = '[1, 1.0, 100000.0, 1e-07, 1e+16, 123456789012345678901234567890, -0.0, 0.1, 1e+300]'
-  expect(toJson(toValue(jinja, parseJson(text)), DUMPS)).toBe(text)
-  expect(toJson(toValue(jinja, parseJson('[1e5, 1E16, -0, 0.00001, 2.50]')), DUMPS)).toBe(
+  expect(toJson(new Meter(), parseJson(text), DUMPS)).toBe(text)
+  expect(toJson(new Meter(), parseJson('[1e5, 1E16, -0, 0.00001, 2.50]'), DUMPS)).toBe(
     '[100000.0, 1e+16, 0, 1e-05, 2.5]',
   )
 })
@@ -44,13 +42,12 @@ test('keys keep their order, and the last value of a key counts', () => {
   ])
 })
 
-test('indented as json.dumps does, with nothing in empty lists', async () => {
-  const jinja = await loadJinja()
-  const value = toValue(jinja, parseJson('{"a": [], "b": {}, "c": [1, {"d": "é\\u2028\\u0001"}]}'))
-  expect(toJson(value, { ...DUMPS, indent: '  ', separators: [',', ': '] })).toBe(
+test('indented as json.dumps does, with nothing in empty lists', () => {
+  const value = parseJson('{"a": [], "b": {}, "c": [1, {"d": "é\\u2028\\u0001"}]}')
+  expect(toJson(new Meter(), value, { ...DUMPS, indent: '  ', separators: [',', ': '] })).toBe(
     '{\n  "a": [],\n  "b": {},\n  "c": [\n    1,\n    {\n      "d": "é\u2028\\u0001"\n    }\n  ]\n}',
   )
-  expect(toJson(value, { ...DUMPS, ascii: true })).toBe(
+  expect(toJson(new Meter(), value, { ...DUMPS, ascii: true })).toBe(
     '{"a": [], "b": {}, "c": [1, {"d": "\\u00e9\\u2028\\u0001"}]}',
   )
 })

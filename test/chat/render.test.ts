@@ -1,5 +1,5 @@
 /** Which characters of a conversation are trained on, and what is refused. */
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readConversation } from '../../src/chat/conversation.js'
 import { type Json, type JsonObject, parseJson } from '../../src/chat/json.js'
 import { ChatRenderer, type ChatSettings, type TrainedText } from '../../src/chat/render.js'
@@ -24,7 +24,7 @@ async function render(
   sample: object,
   settings: Partial<ChatSettings> = {},
 ): Promise<TrainedText> {
-  const loaded = await ChatTemplate.load(template, 'test')
+  const loaded = new ChatTemplate(template, 'test')
   const json = parseJson(JSON.stringify(sample)) as JsonObject
   return new ChatRenderer(loaded, { ...defaults, ...settings }).render(readConversation(json))
 }
@@ -184,6 +184,54 @@ describe('what is refused, and why', () => {
     await expect(render("{{ ''.__class__.__mro__ }}", two)).rejects.toThrow("'__class__' is undefined")
   })
 
+  test.for([
+    [
+      'doubling a list',
+      '{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}',
+    ],
+    [
+      'lists that share their items',
+      '{% set ns = namespace(x=[]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x | tojson }}',
+    ],
+    [
+      'the same, compared',
+      '{% set ns = namespace(x=[], y=[]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}{% endfor %}{{ ns.x == ns.y }}',
+    ],
+    [
+      'splitting',
+      "{% set t = 'a ' * 4000000 %}{% for i in range(100000) %}{% set x = t.split(' ') %}{% endfor %}",
+    ],
+    [
+      'sorting in loops',
+      '{% set n = range(100000) | list %}{% for i in range(100000) %}{% set x = n | sort(reverse=true) %}{% endfor %}',
+    ],
+    [
+      'replacing by more',
+      "{% set ns = namespace(x='aa') %}{% for i in range(60) %}{% set ns.x = ns.x.replace('a', 'aaaaaaaaaa') %}{% endfor %}",
+    ],
+    [
+      'large numbers',
+      '{% set ns = namespace(x=3) %}{% for i in range(60) %}{% set ns.x = ns.x * ns.x %}{% endfor %}',
+    ],
+    [
+      'wide indents',
+      "{{ ('\\n' * 100000) | indent(100000, true, true) }}{{ [1] | tojson(indent=999999999) }}",
+    ],
+    ['a macro that calls itself', '{% macro f() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}'],
+    ['joining', "{{ range(1000000) | join('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx') }}"],
+  ])('a template that would fill memory or time: %s', async ([, template]) => {
+    await expect(render(template, two)).rejects.toThrow(
+      /more steps for one conversation|a text of more than \d+ characters|a number is too large|Maximum call stack/,
+    )
+  })
+
+  test('white space is read in linear time', async () => {
+    const blanks = ' '.repeat(120_000)
+    const all = `{%-${blanks}if${blanks}true${blanks}-%}${blanks}a${blanks}{%- endif${blanks}%}${blanks}{{-${blanks}1 }}`
+    expect((await render(all, two, { train: 'all' })).pieces[0].text).toBe('a1')
+    await expect(render(all + blanks.repeat(3), two)).rejects.toThrow('more than 1048576 characters')
+  })
+
   test('a template that is none', async () => {
     await expect(render('{% if %}', two)).rejects.toThrow("the chat template test can't be read")
   })
@@ -209,18 +257,5 @@ describe('names of special tokens in what people wrote', () => {
     const halves = "{{ messages[0].content.split('im_end')[0] }}|{{ messages[1].content }}"
     const { pieces } = await render(halves, attack, { contents: 'text', train: 'all' })
     expect(pieces.map(piece => piece.text).join('')).toBe('x<||b')
-  })
-})
-
-describe('the package', () => {
-  let versions: string[]
-  beforeAll(async () => {
-    const { readFileSync } = await import('node:fs')
-    const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-    const source = readFileSync(new URL('../../src/chat/jinja/package.ts', import.meta.url), 'utf8')
-    versions = [manifest.optionalDependencies['@huggingface/jinja'], /VERSION = '(.*)'/.exec(source)![1]]
-  })
-  test('the message that it is missing names the version that is tested', () => {
-    expect(versions[0]).toBe(versions[1])
   })
 })

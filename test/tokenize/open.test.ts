@@ -1,5 +1,6 @@
 /** A tokenizer is found, opened once, attached in any thread, and what is wrong with it is told. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import type { openTokenizer as OpenTokenizer } from '../../src/tokenize/open.js'
@@ -143,4 +144,35 @@ it('mistakes are told with what to do', async () => {
   ]
   for (const [path, message] of wrong)
     await expect(openTokenizer(path, folder), path).rejects.toThrow(message)
+})
+
+it('add_prefix_space of tokenizer_config.json counts, as in transformers', async () => {
+  const { Tokenizer } = await import('tokenizers')
+  const json = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../src/tokenize/shipped/millrace-4k.json'), 'utf8'),
+  )
+  mkdirSync(join(folder, 'prefix'))
+  for (const [inFile, config, wanted] of [
+    [false, { add_prefix_space: true }, true],
+    [true, { add_prefix_space: false }, false],
+    [true, {}, false],
+    [true, undefined, true],
+  ] as const) {
+    json.pre_tokenizer = { type: 'ByteLevel', add_prefix_space: inFile, trim_offsets: true, use_regex: true }
+    writeFileSync(join(folder, 'prefix/tokenizer.json'), JSON.stringify(json))
+    rmSync(join(folder, 'prefix/tokenizer_config.json'), { force: true })
+    if (config) writeFileSync(join(folder, 'prefix/tokenizer_config.json'), JSON.stringify(config))
+    const oracle = Tokenizer.fromString(
+      JSON.stringify({ ...json, pre_tokenizer: { ...json.pre_tokenizer, add_prefix_space: wanted } }),
+    )
+    expect(tokensOf(await openTokenizer('prefix', folder), 'feed the')).toEqual(
+      (await oracle.encode('feed the')).getIds(),
+    )
+  }
+})
+
+it('what is no regular file is refused at once', async () => {
+  mkdirSync(join(folder, 'pipe'))
+  execFileSync('mkfifo', [join(folder, 'pipe/tokenizer.json')])
+  await expect(openTokenizer('pipe', folder)).rejects.toThrow('tokenizer.json is a named pipe (FIFO)')
 })

@@ -317,3 +317,22 @@ it.each([
 ])('mistakes in the file are told: %s', (_, text, message) => {
   expect(() => readTokenizerJson(text, 'tokenizer.json')).toThrow(message)
 })
+
+it.each([
+  ['beyond 2^31', { the: 2 ** 33 + 7 }, [], '"the" has the number 8589934599'],
+  ['no whole number', { the: 1.5 }, [], '"the" has the number 1.5'],
+  ['below 0', { the: -1 }, [], '"the" has the number -1'],
+  ['two tokens with one', { the: 1, feed: 1 }, [], 'the tokens "the" and "feed" both have the number 1'],
+  [
+    "an added token with another's",
+    { the: 1 },
+    [{ id: 1, content: '</s>' }],
+    '"the" and "</s>" both have the number 1',
+  ],
+  ['one token with two', { the: 1 }, [{ id: 2, content: 'the' }], '"the" has the numbers 1 and 2'],
+  ['an added token without one', { the: 1 }, [{ content: '</s>' }], '"</s>" has the number undefined'],
+  ['far behind the others', { the: 2 ** 30 }, [], 'at most 1048576 may be free'],
+])('numbers of tokens are checked: %s', (_, vocab, added_tokens, message) => {
+  const json = { model: { type: 'BPE', vocab, merges: [] }, added_tokens, pre_tokenizer: bytes({}) }
+  expect(() => readTokenizerJson(JSON.stringify(json), 'tokenizer.json')).toThrow(message)
+})

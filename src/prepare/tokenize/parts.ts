@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { SourceError } from '../../basics/errors.js'
 import { Draft } from '../../system/files/draft.js'
-import type { Tokenizer } from '../../tokenize/tokenizer.js'
+import { RoomError, type Tokenizer } from '../../tokenize/tokenizer.js'
 
 /** Tokens that are gathered before they are written. */
 const GATHERED = 1 << 20
@@ -107,8 +107,16 @@ export class PartWriter {
       this.flush()
       this.gathering.reserve(room)
     }
-    const before = this.at
-    this.at = this.tokenizer.encode(text, this.gathering.tokens, before)
+    let before = this.at
+    try {
+      this.at = this.tokenizer.encode(text, this.gathering.tokens, before)
+    } catch (error) {
+      if (!(error instanceof RoomError)) throw error
+      this.flush()
+      this.gathering.reserve(error.needed)
+      before = 0
+      this.at = this.tokenizer.encode(text, this.gathering.tokens, before)
+    }
     this.textBytes += text.length
     if (this.at === before) {
       this.empty++

@@ -20,8 +20,10 @@ import { openPairs } from './open-pairs.js'
 import { prepareChat } from './prepare.js'
 import type { ChatSetup } from './rows.js'
 
-/** Changes with what is kept of the same conversations. */
+/** Part of what states are checked against. */
 const VERSION = 1
+/** Changes with what is kept of the same conversations. */
+const KEPT = 2
 
 export async function openChat(json: ChatJson, context: OpenContext, nesting: Nesting): Promise<Manifest> {
   checkInner(json)
@@ -35,7 +37,7 @@ export async function openChat(json: ChatJson, context: OpenContext, nesting: Ne
   const setup = setupOf(json, inner, tokenizer, template)
   const { manifest: _manifest, tokenizer: _tokenizer, ...settings } = setup
   const made = [VERSION, tokenizer.hash, plain(settings), bad]
-  const key = digest([made, inner.fingerprint, inner.stamp ?? null])
+  const key = digest([KEPT, made, inner.fingerprint, inner.stamp ?? null])
   const kept = await obtain(key, source, setup, context, nesting)
   tell(json, source, kept, notice)
   const cut = { ...json, source: undefined, tokenizer: undefined, template: undefined }

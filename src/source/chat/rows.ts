@@ -95,7 +95,7 @@ async function encoderOf(setup: ChatSetup): Promise<Encode> {
   const { template, withTools, templateName, tokenizer, settings } = setup
   const variables = new Map<string, Json>([...setup.tokens, ...(parseJson(setup.variables) as JsonObject)])
   const rendererOf = async (source: string | undefined) =>
-    new ChatRenderer(source === undefined ? undefined : await ChatTemplate.load(source, templateName), {
+    new ChatRenderer(source === undefined ? undefined : new ChatTemplate(source, templateName), {
       ...settings,
       variables,
       control: controlTokens(source, tokenizer.vocabulary.added),

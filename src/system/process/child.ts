@@ -34,6 +34,8 @@ export type ChildNote = (child: ChildHandle | undefined) => void
 
 /** How long (ms) a wait lasts before it looks whether the child still lives. */
 const LOOK = 200
+/** The same for a child that is guarded: it may take a gigabyte in a second. */
+const GUARD_LOOK = 50
 /** How long (ms) a child may take to leave by itself once its input has ended. */
 const END_MS = 300
 const STDERR = 2
@@ -65,6 +67,8 @@ const call = {
 }
 
 export class Child {
+  /** Looked at while the child is waited for: the reason to end it, if there is one. */
+  guard: (() => string | undefined) | undefined
   private ended: string | undefined
   private readonly polled = new Int32Array(2)
 
@@ -75,21 +79,22 @@ export class Child {
     private readonly note: ChildNote,
   ) {}
 
-  /** Starts a program. `memory` is a descriptor that it finds as its own number 3. */
+  /** Starts a program. `memory` is a descriptor that it finds as its own number 3, if it gets one. */
   static start(
     command: readonly string[],
     env: Record<string, string | undefined>,
-    memory: number,
+    memory: number | undefined,
     note: ChildNote = () => {},
   ): Child {
+    const more = memory === undefined ? [] : [memory]
     const to = openPipe()
     let from: Pipe | undefined
     try {
       from = openPipe()
       const { write } = from
       // Its threads are not bound with the worker that drives it.
-      const pid = unbound(() => spawn(command, env, [to.read, write, STDERR, memory]))
-      note({ pid, descriptors: [to.write, from.read, memory] })
+      const pid = unbound(() => spawn(command, env, [to.read, write, STDERR, ...more]))
+      note({ pid, descriptors: [to.write, from.read, ...more] })
       return new Child(pid, to.write, from.read, note)
     } catch (error) {
       call.close(to.write)
@@ -140,8 +145,13 @@ export class Child {
     for (;;) {
       this.polled[0] = descriptor
       this.polled[1] = events // two shorts: what is asked, what has happened
-      if (call.poll(this.polled, 1, LOOK) > 0) return
+      if (call.poll(this.polled, 1, this.guard === undefined ? LOOK : GUARD_LOOK) > 0) return
       this.reap(WNOHANG)
+      const reason: string | undefined = this.ended === undefined ? this.guard?.() : undefined
+      if (reason !== undefined) {
+        this.kill()
+        this.ended = reason
+      }
       if (this.ended !== undefined) this.fail()
     }
   }

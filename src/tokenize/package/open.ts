@@ -3,16 +3,13 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { MissingError, SourceError } from '../../basics/errors.js'
 import type { TokenizerFile } from '../find.js'
-import type { AddedToken } from '../vocabulary/model.js'
 import { addedTokens, parseTokenizerJson } from '../vocabulary/tokenizer-json.js'
+import { type PackageFile, PackageTokenizer } from './tokenizer.js'
 
-/** Plain data: the file's text in shared memory, and where the package is. */
-export interface PackageVocabulary {
-  text: Uint8Array
-  package: string
+/** Plain data. */
+export interface PackageVocabulary extends PackageFile {
   /** Greatest token + 1, without added ones. */
   count: number
-  added: readonly AddedToken[]
 }
 
 export function openPackage(
@@ -27,18 +24,22 @@ export function openPackage(
       `${path} needs the package tokenizers of Hugging Face, since Millrace's own tokenizer can't do it (${why}): npm install tokenizers`,
     )
   const json = parseTokenizerJson(bytes.toString(), path)
+  const text = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  text.set(bytes)
+  const added = addedTokens(json)
+  const options = { size: 0, name: path, special: 'text', invalid: 'replace' } as const
+  const tried = new PackageTokenizer(options, { text, package: found, added })
   try {
-    const { Tokenizer } = createRequire(import.meta.url)(found) as typeof import('tokenizers')
-    Tokenizer.fromString(bytes.toString())
+    tried.start()
   } catch (cause) {
     throw new SourceError(`${path} is no tokenizer: ${(cause as Error).message}`, { file: path, cause })
+  } finally {
+    tried.end()
   }
   notice(
     `${path} is tokenised by the package tokenizers, which is about 15 times slower than Millrace's own tokenizer, since that can't do it: ${why}`,
   )
-  const text = new Uint8Array(new SharedArrayBuffer(bytes.length))
-  text.set(bytes)
-  return { text, package: found, count: countOf(json.model.vocab), added: addedTokens(json) }
+  return { text, package: found, count: countOf(json.model.vocab), added }
 }
 
 /** The package as one of these files would find it. */

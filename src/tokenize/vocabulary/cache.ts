@@ -11,7 +11,7 @@ import { Draft } from '../../system/files/draft.js'
 import type { CompiledVocabulary } from './compile.js'
 
 /** Changes with the tables and the kernel. */
-const VERSION = 3
+const VERSION = 4
 /** The file: u32 bytes of the header, u32 CRC of the header, u32 CRC of the tables, the header as JSON, the tables. */
 const FRONT = 12
 

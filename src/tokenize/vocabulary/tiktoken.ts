@@ -54,6 +54,7 @@ export function readTiktoken(text: string, file: string, pattern?: PatternName):
 /** Ranks by spelling, a character a byte. */
 function ranksIn(text: string, file: string): Map<string, number> {
   const ranks = new Map<string, number>()
+  const taken = new Set<number>()
   text.split('\n').forEach((line, i) => {
     if (line === '') return
     const [spelling, number, ...rest] = line.trimEnd().split(' ')
@@ -65,7 +66,16 @@ function ranksIn(text: string, file: string): Map<string, number> {
           file,
         },
       )
-    ranks.set(Buffer.from(spelling, 'base64').toString('latin1'), rank)
+    const bytes = Buffer.from(spelling, 'base64').toString('latin1')
+    if (taken.has(rank) || ranks.has(bytes))
+      throw new SourceError(
+        `${file}, line ${i + 1}: its ${taken.has(rank) ? 'rank' : 'token'} stands in another line, too`,
+        {
+          file,
+        },
+      )
+    taken.add(rank)
+    ranks.set(bytes, rank)
   })
   return ranks
 }

@@ -23,7 +23,60 @@ export function parseTokenizerJson(text: string, file: string): TokenizerFileJso
   const model = json?.model
   if (typeof model !== 'object' || model === null)
     throw new SourceError(`${file} has no "model": it is no tokenizer.json`, { file })
-  return { ...json, model: model as Json }
+  const parsed = { ...json, model: model as Json }
+  checkIds(parsed, file)
+  return parsed
+}
+
+/** Numbers of tokens are below this: they are kept as i32. */
+const ID_END = 2 ** 31
+/** Numbers that no token has may be so many: tables have a place for each. */
+const MOST_GAPS = 2 ** 20
+
+/** Checks that tokens have numbers, each another one, and that these lie close together. */
+function checkIds({ model: { vocab, merges }, added_tokens: list }: TokenizerFileJson, file: string): void {
+  const refuse = (problem: string): never => {
+    throw new SourceError(`${file}: ${problem}. Get the file again from where the model is published`, {
+      file,
+    })
+  }
+  if (typeof vocab !== 'object' || vocab === null) refuse('"vocab" of its model should have the tokens')
+  if (!Array.isArray(list ?? [])) refuse('"added_tokens" should be a list')
+  if (!Array.isArray(merges ?? []) || !((merges ?? []) as unknown[]).every(isMerge))
+    refuse('"merges" of its model should be a list of pairs of tokens')
+  const names = new Map<number, string>()
+  const ids = new Map(Object.entries(vocab as Json))
+  let end = 0
+  const take = (text: unknown, id: unknown): void => {
+    const shown = JSON.stringify(text)
+    if (typeof text !== 'string') return void refuse(`a token is called ${shown}, which is no text`)
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < 0 || id >= ID_END)
+      return void refuse(
+        `the token ${shown} has the number ${JSON.stringify(id)}: numbers are 0 to ${ID_END - 1}`,
+      )
+    const other = names.get(id) ?? text
+    if (other !== text) refuse(`the tokens ${JSON.stringify(other)} and ${shown} both have the number ${id}`)
+    names.set(id, text)
+    end = Math.max(end, id + 1)
+  }
+  if (Array.isArray(vocab)) for (const [id, piece] of vocab.entries()) take(piece?.[0], id)
+  else for (const [text, id] of ids) take(text, id)
+  for (const token of (list ?? []) as (Json | null)[]) {
+    take(token?.content, token?.id)
+    const { content, id } = token as { content: string; id: number }
+    const known = Array.isArray(vocab) ? undefined : ids.get(content)
+    if ((known ?? id) !== id)
+      refuse(`the token ${JSON.stringify(content)} has the numbers ${known} and ${id}`)
+  }
+  if (end - names.size > MOST_GAPS)
+    refuse(
+      `its tokens have numbers up to ${end - 1}, and ${end - names.size} of these are no token's: at most ${MOST_GAPS} may be free`,
+    )
+}
+
+function isMerge(merge: unknown): boolean {
+  if (typeof merge === 'string') return merge.includes(' ')
+  return Array.isArray(merge) && merge.length === 2 && merge.every(part => typeof part === 'string')
 }
 
 /** The model, or why the kernel can't do it. */
@@ -40,15 +93,18 @@ export function readTokenizerJson(text: string, file: string): Model | { why: st
   const steps = stepsIn(json.normalizer, json.pre_tokenizer)
   if ('why' in steps) return steps
   const { of, pattern, prefix, nfc } = steps
+  if (Array.isArray(model.vocab)) return { why: 'its tokens have no numbers but their places' }
   const ids = new Map(Object.entries(model.vocab as Record<string, number>))
-  const merges = mergesIn(model.merges as Merge[], ids, file)
-  if (ids.size > MOST_TOKENS || merges.made.length > MOST_RANKS)
-    return { why: `it has ${ids.size} tokens, more than ${MOST_TOKENS}` }
+  const merges = mergesIn((model.merges ?? []) as Merge[], ids, file)
+  let end = 0
+  for (const id of ids.values()) end = Math.max(end, id + 1)
+  if (end > MOST_TOKENS || merges.made.length > MOST_RANKS)
+    return { why: `its tokens have numbers up to ${end - 1}, more than ${MOST_TOKENS}` }
   const added = addedTokens(json)
   if (of === 'bytes') {
     const bytes = symbolsOf(BYTE_LETTERS, ids)
     if (bytes === undefined) return { why: 'it has no tokens for some of the bytes' }
-    const tokens = tokensOf(ids, text => bytesOfLetters(text) ?? NOTHING)
+    const tokens = tokensOf(ids, end, text => bytesOfLetters(text) ?? NOTHING)
     return {
       pattern,
       nfc,
@@ -72,10 +128,10 @@ export function readTokenizerJson(text: string, file: string): Model | { why: st
   for (let byte = 0; byte < 128; byte++)
     bytes[byte] = ids.get(byte === 32 ? BLANK : String.fromCharCode(byte)) ?? bytes[byte]
   return {
-    pattern: wordsAt(pattern, model.merges as Merge[]),
+    pattern: wordsAt(pattern, (model.merges ?? []) as Merge[]),
     nfc,
     added,
-    tokens: tokensOf(ids, bytesOfPiece),
+    tokens: tokensOf(ids, end, bytesOfPiece),
     bytes,
     characters: charactersIn(ids),
     ...merges,
@@ -108,9 +164,11 @@ export function addedTokens({ added_tokens: list }: TokenizerFileJson): AddedTok
   )
 }
 
-function tokensOf(ids: ReadonlyMap<string, number>, spelled: (text: string) => Uint8Array): Uint8Array[] {
-  let size = 0
-  for (const id of ids.values()) size = Math.max(size, id + 1)
+function tokensOf(
+  ids: ReadonlyMap<string, number>,
+  size: number,
+  spelled: (text: string) => Uint8Array,
+): Uint8Array[] {
   const tokens: Uint8Array[] = new Array(size).fill(NOTHING)
   for (const [text, id] of ids) tokens[id] = spelled(text)
   return tokens
