@@ -70,9 +70,6 @@ const ROOMS: Record<string, readonly string[]> = {
   ],
 }
 
-/** The most files of code in a folder beside each other, of tests too. Verbs are a list, and may be more. */
-const MOST = 15
-
 interface Import {
   from: string
   to: string
@@ -146,19 +143,6 @@ describe('rooms', () => {
       return /from 'koffi'|require\('koffi'\)|native\.js'/.test(readFileSync(join(src, file), 'utf8'))
     })
     expect(native.filter(file => roomOf(file) !== 'system')).toEqual([])
-  })
-
-  test(`no folder has more than ${MOST} files beside each other`, () => {
-    const all = [...folders(src), ...folders(import.meta.dirname)].filter(
-      folder => !folder.endsWith('/verbs'),
-    )
-    const full = all.filter(folder => codeIn(folder).length > MOST)
-    expect(full.map(folder => relative(src, folder))).toEqual([])
-  })
-
-  test('no file is longer than 400 lines', () => {
-    const long = files.filter(file => readFileSync(join(src, file), 'utf8').split('\n').length > 401)
-    expect(long).toEqual([])
   })
 })
 

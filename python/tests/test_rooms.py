@@ -36,8 +36,6 @@ ROOMS: Dict[str, Set[str]] = {
 GENERATED = "_generated"
 #: Files of ``_data`` that worker.py, which is run as a file, imports as files.
 NEIGHBOURS = ("worker_dataset", "worker_random", "worker_values")
-#: So many files can be taken in at a glance.
-MOST, FEWEST = 15, 4
 
 
 def modules() -> Dict[str, Path]:
@@ -130,15 +128,6 @@ def test_no_module_imports_itself_by_way_of_others():
 
     for module in MODULES:
         visit(module, [])
-
-
-def test_a_folder_can_be_taken_in_at_a_glance():
-    for folder in {path.parent for path in MODULES.values()} - {PACKAGE / GENERATED}:
-        files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert FEWEST <= len(files) <= MOST, f"{folder.name} has {len(files)} files"
-    for folder in [TESTS, *(path for path in TESTS.iterdir() if path.is_dir())]:
-        files = list(folder.glob("*.py"))
-        assert len(files) <= MOST, f"tests/{folder.name} has {len(files)} files"
 
 
 def test_public_names_hide_no_folder():
