@@ -51,6 +51,11 @@ export function loopLimits(
   return { epochs: epochs === undefined && isEndless(feed) ? null : epochs, steps: fewest }
 }
 
+/** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
+export function prefetchLimit({ epochs, steps }: LoopLimits, until: number): number {
+  return epochs === undefined && steps === undefined ? Infinity : until
+}
+
 /** Steps of one loop that begins at a place. */
 export function loopSteps({ epochs, steps }: LoopLimits, share: StepShare, start: Place): number {
   // Steps alone span as many epochs as they need.

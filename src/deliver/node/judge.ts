@@ -15,6 +15,7 @@ import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
 import type { BadSample } from '../../observe/stats.js'
 import { Causes } from './causes.js'
+import type { Taken } from './delivery.js'
 import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
 
 export class Judge {
@@ -40,6 +41,12 @@ export class Judge {
     /** Samples that this rank has in an epoch, about. */
     private readonly epochRows: number,
   ) {}
+
+  /** Judges a batch that was taken; of the last one of an epoch, says what was bad in that. Throws where the run ends. */
+  taken({ bad, samples }: Pick<Taken, 'bad' | 'samples'>, epoch: number, last: boolean): string | undefined {
+    this.batch(bad, samples)
+    return last ? this.epochEnds(epoch) : undefined
+  }
 
   /** Judges a batch of so many samples, fillers left out. Throws where the run ends. */
   batch(bad: readonly BadReport[], samples: number): void {

@@ -12,14 +12,14 @@ import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
-import { checkNotOver, type LoopLimits, loopLimits, loopSteps } from '../limits.js'
+import { checkNotOver, type LoopLimits, loopLimits, loopSteps, prefetchLimit } from '../limits.js'
 import { type Watched, type WatchedLoader, Watching } from '../live/loader.js'
+import { type Ending, Loops } from '../loops.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
 import { cantDecide, tuneByHand } from '../tuning.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { ConsumerSpans } from './consumer-spans.js'
-import type { Taken } from './delivery.js'
 import { Judge } from './judge.js'
 import { takenStep } from './run-account.js'
 import { Supply } from './supply.js'
@@ -51,26 +51,17 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private changes: BlendChange[] = []
   /** Whether the order is yet to be made again, with these changes. */
   private changed = false
-  /** The number of the latest iterator: those before it are over. */
-  private turns = 0
-  /** The loop that is under way: where it began, whether it is the loader's first, and how many batches it was given. */
-  private loop: { began: Place; first: boolean; given: number } | undefined
-  /** Where it ends, counted as `handed` is, and the epoch of its latest batch. */
+  private readonly loops = new Loops()
+  /** Where the present one ends, counted as `handed` is, and the epoch of its latest batch. */
   private until = 0
   private epoch = 0
   private current: Batch<Record<string, unknown>> | undefined
-  /** When the event loop last had its turn. */
-  private turned = 0
+  private turned = 0 // when the event loop last had its turn
   /** Where the next `for` begins, when that is not where the last one ended. */
   private moveTo: Place | undefined
-  /** Where a loop was left that counts as an epoch, until the next one begins; and whether that was said once. */
-  private left: Place | undefined
-  private said = false
   /** The state that was loaded within a loop: it is for the next. */
   private loaded: State | undefined
   private closing: Promise<void> | undefined
-  /** The latest that takes a batch or moves the ring. */
-  private turn: Promise<unknown> = Promise.resolve()
 
   /** `feed` is a promise where plugins are loaded first. */
   constructor(
@@ -105,7 +96,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       device?.decide(plan.feed, this.options.state?.cpuShare, cantDecide(this.options))
       if (this.closing) return await device?.close()
       const { options, owner } = this
-      const limit = this.prefetchLimit(loopSteps(this.limits, this.share, this.place))
+      const limit = prefetchLimit(this.limits, loopSteps(this.limits, this.share, this.place))
       const supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
       await this.watching.start(this.told(supply))
       this.supply = supply
@@ -122,19 +113,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   /** One epoch; or, with the options `epochs` or `steps`, as much as they say. */
   [Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
-    this.leave('left')
-    return this.batches(++this.turns)
+    if (this.loops.underWay) this.endLoop('left')
+    return this.batches(this.loops.turn())
   }
 
   private async *batches(turn: number): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
     let asked = performance.now()
-    await this.inTurn(() => this.beginLoop(turn))
-    let how: 'finished' | 'left' | 'failed' = 'left'
+    await this.loops.inTurn(() => this.beginLoop(turn))
+    let how: Ending = 'left'
     try {
-      while (this.goesOn(turn)) {
-        yield (await this.inTurn(() => this.next(asked, turn))) as B
+      while (this.loops.check(turn) && this.handed < this.until) {
+        yield (await this.loops.inTurn(() => this.next(asked, turn))) as B
         asked = this.consumer.stepped()
       }
       how = 'finished'
@@ -142,73 +133,35 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       how = 'failed'
       throw error
     } finally {
-      if (turn === this.turns) this.leave(how)
+      if (this.loops.has(turn)) this.endLoop(how)
     }
   }
 
-  /** Whether the loop of an iterator has more batches. Throws where another one has begun. */
-  private goesOn(turn: number): boolean {
-    if (turn !== this.turns)
-      throw new MillraceError('another loop over this loader has begun: this one is over')
-    return this.handed < this.until
-  }
-
-  /** The loop that is under way is over. One that is left counts as an epoch, but for the first after one batch: a look. */
-  private leave(how: 'finished' | 'left' | 'failed'): void {
-    const { loop } = this
-    if (loop === undefined) return
-    this.loop = undefined
+  private endLoop(how: Ending): void {
     this.consumer.stepped()
     this.consumer.flush()
     this.releaseCurrent()
-    // A state loaded meanwhile goes before that.
-    if (this.loaded) this.takeUp(this.loaded)
-    else if (how !== 'finished' && !this.closing) {
-      const look = how === 'left' && loop.first && loop.given <= 1
-      if (!look && this.place.epoch === this.epoch) this.left = this.place
-      this.moveTo ??= look ? loop.began : { epoch: this.epoch + 1, position: 0 }
-    }
-  }
-
-  private tellLeft(): void {
-    const { left, said, moveTo } = this
-    this.left = undefined
-    if (left === undefined || moveTo === undefined || said || this.rank !== 0) return
-    this.said = true
-    this.options.notice?.(
-      `a loop was left at position ${left.position} of epoch ${left.epoch}, and counts as an epoch: this one begins ` +
-        `with epoch ${moveTo.epoch}. loader.load(state) goes on where a state was taken`,
-    )
+    const following = this.loops.end(how, this.epoch, this.place)
+    if (this.loaded)
+      this.takeUp(this.loaded) // it goes before that
+    else if (!this.closing) this.moveTo ??= following
   }
 
   private async beginLoop(turn: number): Promise<void> {
-    this.goesOn(turn)
+    this.loops.check(turn)
     if (this.loaded) this.takeUp(this.loaded)
-    this.tellLeft()
-    // A state may be loaded while the ring is being moved.
-    while (this.moveTo) await this.move(this.moveTo)
+    if (this.rank === 0) this.tell(this.loops.notice(this.moveTo))
+    while (this.moveTo) await this.move(this.moveTo) // a state may be loaded meanwhile
     checkNotOver(this.feed, this.place)
     this.until = this.handed + loopSteps(this.limits, this.share, this.place)
     this.epoch = this.place.epoch
-    this.loop = { began: this.place, first: this.counters.batches === 0, given: 0 }
-    this.supply.limit = this.prefetchLimit(this.until)
-  }
-
-  /** One at a time: moving the ring, and taking a batch from it. */
-  private inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.turn.then(work)
-    this.turn = done.catch(() => {})
-    return done
-  }
-
-  /** A plain `for` may be followed by another: the next epoch is begun early. A loop of given length is not. */
-  private prefetchLimit(until: number): number {
-    return this.limits.epochs === undefined && this.limits.steps === undefined ? Infinity : until
+    this.loops.begin(this.place, this.counters.batches === 0)
+    this.supply.limit = prefetchLimit(this.limits, this.until)
   }
 
   /** The next batch, which the program asked for at `requested`. */
   private async next(requested: number, turn: number): Promise<Batch<Record<string, unknown>>> {
-    this.goesOn(turn)
+    this.loops.check(turn)
     this.releaseCurrent()
     // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
     if (performance.now() - this.turned >= TURN) {
@@ -219,48 +172,44 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     if (this.supply.decoderDue) await this.changeDecoder()
     const asked = performance.now()
     const taken = await this.supply.take(this.handed)
-    if (turn !== this.turns) this.supply.release(taken.index)
-    this.goesOn(turn)
     this.counters.waited(asked)
     const { epoch, position, stepInEpoch, nextState } = this.steps.at(this.handed)
-    this.judgeBatch(taken, epoch, nextState.epoch > epoch)
+    try {
+      this.loops.check(turn)
+      // Bad samples are counted at delivery, in order; the policy or the budget may end the run here.
+      this.tell(this.judge.taken(taken, epoch, nextState.epoch > epoch))
+    } catch (error) {
+      this.supply.release(taken.index)
+      throw error
+    }
     this.epoch = epoch
     this.place = nextState
     this.handed++
-    this.loop!.given++
+    this.loops.given()
     this.current = taken.batch()
     const { samples } = this.current
+    const got = performance.now()
     const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
     this.counters.delivered(samples)
-    const now = performance.now()
     this.supply.device?.stepped()
-    // A run that goes on within its first step, with a larger one, does not begin the epoch.
-    const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch)
-    const times = takenStep(taken, { asked: requested, got: now, samples, stepInEpoch: inEpoch, mark })
+    const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch) // 0: it begins the epoch
+    const times = takenStep(taken, { asked: requested, got, samples, stepInEpoch: inEpoch, mark })
     this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
     return this.current
   }
 
   /** If the device is to decode in place of the CPU, or the other way round, batches come from another ring and count from 0. */
   private changeDecoder(): Promise<void> {
+    const { plan, place, handed } = this
     const changed = () => {
       this.until -= this.handed
       this.stepFrom(this.place)
     }
-    const { plan, place, handed } = this
     return this.supply.changeDecoder({ plan, place }, handed, changed, () => this.checkOpen())
   }
 
-  /** Bad samples are counted at delivery, in order; the policy or the budget may end the run here. */
-  private judgeBatch({ bad, samples, index }: Taken, epoch: number, last: boolean): void {
-    try {
-      this.judge.batch(bad, samples)
-      const line = last ? this.judge.epochEnds(epoch) : undefined
-      if (line !== undefined) this.options.notice?.(line)
-    } catch (error) {
-      this.supply.release(index)
-      throw error
-    }
+  private tell(text: string | undefined): void {
+    if (text !== undefined) this.options.notice?.(text)
   }
 
   private releaseCurrent(): void {
@@ -281,12 +230,13 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const saved = readState(state)
     placeOf(saved, this.plan, this.share) // what is wrong with it is said at once
-    if (this.loop) this.loaded = saved
+    if (this.loops.underWay) this.loaded = saved
     else this.takeUp(saved)
   }
 
   private takeUp(saved: State): void {
-    this.loaded = this.left = undefined
+    this.loaded = undefined
+    this.loops.forget()
     this.place = this.moveTo = placeOf(saved, this.plan, this.share, this.options.notice)
     this.supply.device?.adopt(saved.cpuShare)
     const changes = [...(saved.changes ?? [])]
@@ -300,7 +250,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
    */
   async setWeights(weights: Record<string, number> | number[]): Promise<void> {
     await this.ready
-    await this.inTurn(() => this.weigh(weights))
+    await this.loops.inTurn(() => this.weigh(weights))
   }
 
   private async weigh(weights: Record<string, number> | number[]): Promise<void> {
