@@ -79,8 +79,9 @@ export type FolderJson = string | { path: string; classes?: string | string[]; e
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {
   list: string
-  /** The column that holds the paths; "path" by default. */
+  /** The column that holds the paths ("path"), or several of them, by the names that their files get. */
   path?: string
+  paths?: Record<string, string>
   /** The folder that they are relative to; that of the list by default. */
   root?: string
 }
@@ -91,7 +92,6 @@ export type TarJson = PathsJson | { path: PathsJson; root?: string }
 /** A path or pattern, or a list of them. */
 export type PathsJson = string | string[]
 
-/** Parquet files. */
 export type ParquetJson = PathsJson | { path: PathsJson; where?: WhereJson; root?: string }
 
 /** What the cells of a CSV column are. Text can be read as any field. */
