@@ -27,6 +27,7 @@ export interface Option {
   hidden?: true
   /** The least that a number may be, of whatever type; 0 unless told otherwise. */
   least?: number
+  most?: number
 }
 
 export interface Argument {
@@ -205,17 +206,17 @@ function convert(
 }
 
 /** The number that a text means; undefined where the option can't be that. */
-function quantity({ type, least = 0 }: Option, text: string): number | undefined {
+function quantity({ type, least = 0, most = Infinity }: Option, text: string): number | undefined {
   const parsed = { bytes: parseBytes, amount: parseAmount }[type as string]
   const number = parsed ? parsed(text) : text.trim() === '' ? undefined : Number(text)
-  if (number === undefined || !Number.isFinite(number) || number < least) return undefined
+  if (number === undefined || !Number.isFinite(number) || number < least || number > most) return undefined
   return type === 'count' && !Number.isSafeInteger(number) ? undefined : number
 }
 
-function wanted({ type, least = 0 }: Option): string {
+function wanted({ type, least = 0, most }: Option): string {
   if (type === 'bytes') return `an amount such as 256MiB or 3e9${least > 0 ? `, from ${least} bytes on` : ''}`
   if (type === 'amount') return 'an amount such as 100B, 1.5M or 3e9'
-  return `a ${type === 'count' ? 'whole ' : ''}number from ${least}`
+  return `a ${type === 'count' ? 'whole ' : ''}number from ${least}${most === undefined ? '' : ` to ${most}`}`
 }
 
 /** `--affinity`: checked where the feed is opened. */
@@ -224,6 +225,15 @@ export const AFFINITY = {
     type: 'text',
     value: 'CORES',
     about: 'cores that workers run on: auto, or a list such as 2-7,10 (off)',
+  },
+} as const satisfies Record<string, Option>
+
+/** `--workers` of verbs that make no feed: threads. Each takes some 40 MB. */
+export const THREADS = {
+  workers: {
+    type: 'count',
+    most: 512,
+    about: 'threads (as many as there are cores; 0: the calling one)',
   },
 } as const satisfies Record<string, Option>
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
 import { DefinitionError, MillraceError, nearest } from '../basics/errors.js'
+import { version } from '../basics/version.js'
 import { exitNow, ownProcess } from '../system/process/exit.js'
 import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../system/process/limits.js'
 import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './command.js'
@@ -8,7 +9,6 @@ import { askToEnd, INTERRUPTED, onInterrupt, runInterruptHooks } from './interru
 import { asJson, say } from './say.js'
 import { pairs } from './table.js'
 import { VERBS } from './verbs.js'
-import { version } from './version.js'
 
 /** Exit statuses: failed; the command line was wrong. */
 const FAILED = 1

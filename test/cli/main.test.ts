@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/verbs.js'
 import { CLI, jpeg, millrace, pictureFolder, start, temporary } from '../prepare/helpers.js'
+import { until } from '../support/until.js'
 
 const INLINE = JSON.stringify({
   source: { synthetic: { count: 8, images: { width: 8, height: 8 } } },
@@ -51,6 +52,8 @@ describe('a wrong command line', () => {
     [['pack', 'x', '--out', 'y', '--shards', '2', '--per-shard', '3'], 'not several'],
     [['pack', 'x', '--out', 'y', '--prefix', 'a/b'], "--prefix is the beginning of a file's name"],
     [['pack', 'x', '--out', 'y', '--workers', '-1'], '--workers wants a whole number from 0'],
+    [['verify', 'x', '--workers', '99999'], '--workers wants a whole number from 0 to 512, not "99999"'],
+    [['bench', INLINE, '--out', process.execPath], 'is a file: results go into a folder'],
     [['run', INLINE, '--depth', '33'], '--depth: expected a whole number from 1 to 32, not 33'],
     [['run', INLINE, '--timeout', '0'], '--timeout: expected seconds, more than 0'],
     [['run', INLINE, '--step-ms', '-5'], '--step-ms wants a number from 0'],
@@ -70,6 +73,35 @@ describe('a wrong command line', () => {
 })
 
 describe('errors', () => {
+  it('name an --out of pack that lies in the source', async () => {
+    const pictures = join(folder, 'pictures')
+    for (const [source, out] of [
+      [pictures, pictures],
+      [pictures, join(pictures, 'shards')],
+    ]) {
+      const { code, stderr } = await millrace('pack', source, '--out', out)
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('lies in the source'),
+      })
+    }
+    const packed = join(folder, 'packed')
+    expect(await millrace('pack', pictures, '--out', packed)).toMatchObject({ code: 0 })
+    const again = await millrace('pack', `${packed}/*.tar`, '--out', packed, '--prefix', 'other')
+    expect(again.stderr).toContain(`--out ${packed} lies in the source`)
+    expect(readdirSync(packed).filter(name => name.startsWith('other'))).toEqual([])
+  })
+
+  it('say where serve listens, and which folder it made', async () => {
+    const socket = join(folder, 'made', 'here', 'engine.sock')
+    const { child, ended } = start(['serve', '--socket', socket, '--stay'])
+    await until(() => existsSync(socket))
+    child.kill('SIGTERM')
+    const { stderr } = await ended
+    expect(stderr).toContain(`notice: made the folder ${join(folder, 'made')}, which no other user can enter`)
+    expect(stderr).toContain(`notice: listening at ${socket}`)
+  })
+
   it('are one line and exit status 1; the stack comes when it is asked for', async () => {
     const plain = await millrace('inspect', join(folder, 'nothing'))
     expect(plain.code).toBe(1)

@@ -20,9 +20,12 @@ from typing import Iterator, Mapping, Optional, Tuple
 
 from ..errors import EngineDied, MillraceError
 from .process import Engine, engine_command, peer, start_time
+from .say import log
 
 #: How long an engine may take until it listens (seconds).
 START = 30
+#: Engines that are replaced when a signal ends them before that. One that ends by itself would do so again.
+KILLED = 2
 #: Longest path of a Unix socket, its closing zero included.
 PATH_LIMIT = 108
 
@@ -77,11 +80,20 @@ class Meeting:
     def _start(self, starter: int) -> Tuple[socket.socket, Engine]:
         engine = Engine.start(self.path, starter)
         until = time.monotonic() + START
+        killed = 0
         try:
             while True:
                 sock = connect(self.path)
                 if sock is not None:
                     return sock, engine
+                if engine.state in ("X", "Z") and engine.killed and killed < KILLED:
+                    killed += 1
+                    log.warning(
+                        "the engine was ended%s before it listened: another one starts", engine.ending()
+                    )
+                    _remove(self.path)
+                    engine = Engine.start(self.path, starter)
+                    until = time.monotonic() + START
                 if engine.state in ("X", "Z"):
                     raise EngineDied(
                         f"the engine could not start: it ended{engine.ending()}", engine.last_words()

@@ -130,6 +130,14 @@ class Engine:
         return f" with exit code {code}"
 
     @property
+    def killed(self) -> bool:
+        """Whether a signal ended it, as far as that is known."""
+        if self._process is None:
+            return False
+        self._gone.wait(REAPING)
+        return (self._process.returncode or 0) < 0
+
+    @property
     def ended_well(self) -> bool:
         """Whether it ended by itself, as far as that is known."""
         if self._process is None:

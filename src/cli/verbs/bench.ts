@@ -1,4 +1,5 @@
 /** `millrace bench`: which configuration of a feed is best on this machine, and is it slower than it was? */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { areTooFew, tooFew } from '../../bench/change-words.js'
 import type { Binding } from '../../bench/grid/configuration.js'
@@ -132,6 +133,8 @@ export const bench = command({
       import('../../bench/result/summary.js'),
     ])
     const asked = askedOf(values)
+    if (statSync(out, { throwIfNoEntry: false })?.isFile())
+      throw new UsageError(`--out ${out} is a file: results go into a folder, give another --out DIR`)
     if (asked.affinity?.includes('auto') && !canBind())
       throw new UsageError('--affinity auto: this Millrace can’t bind workers to cores')
     const before = baseline === undefined ? undefined : baselineOf(baseline, readBench)

@@ -3,13 +3,13 @@
 import { hostname, userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { printable } from '../../basics/errors.js'
+import { version } from '../../basics/version.js'
 import type { Dashboard } from '../../dashboard/dashboard.js'
 import type { OwnRun } from '../../dashboard/run/own-run.js'
 import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice } from '../progress.js'
 import { asJson, say } from '../say.js'
-import { version } from '../version.js'
 
 const LOCAL = '127.0.0.1'
 /** Dollars for an hour of a GPU, unless told otherwise: what large clouds ask for an H100, about. */

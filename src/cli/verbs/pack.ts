@@ -1,5 +1,5 @@
 /** `millrace pack`: a folder of files becomes tar shards that are read fast. */
-import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN, THREADS, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
@@ -32,7 +32,7 @@ export const pack = command({
     prefix: { type: 'text', value: 'NAME', default: 'train', about: "beginning of the shards' names" },
     shuffle: { type: 'flag', about: 'shuffle the samples on the way' },
     seed: { type: 'count', default: 0, about: 'seed of that shuffle' },
-    workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
+    ...THREADS,
     force: { type: 'flag', about: 'replace the shards of another pack' },
     ...ALLOW_CODE,
     ...PLUGIN,

@@ -1,7 +1,9 @@
 /** `millrace serve`: feeds other processes, such as a PyTorch or JAX trainer, through shared memory. */
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { version } from '../../basics/version.js'
 import { AFFINITY, command, PLUGIN } from '../command.js'
-import { version } from '../version.js'
+import { notice } from '../progress.js'
 
 /** How long (ms) makers may take to leave when the engine ends. */
 const LEAVING = 500
@@ -56,11 +58,20 @@ export const serve = command({
     const own = await givenPlugins(values.plugin)
     const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun, own)
     onInterrupt(() => rmSync(socket, { force: true }))
+    const made = firstMissing(dirname(socket))
     await serve({
       socket,
       starter: values.starter,
       stay: values.stay,
       version: version(),
+      // The program that starts an engine keeps its stderr for the engine's last words.
+      listens: () => {
+        if (values.starter !== undefined) return
+        if (made !== undefined) notice(`made the folder ${made}, which no other user can enter`)
+        notice(
+          `listening at ${socket}${values.stay ? '' : '; ends with its last client, or where none comes'}`,
+        )
+      },
       allowCode: mayRun,
       plugins: own,
       affinity: values.affinity === undefined ? undefined : readAffinity(values.affinity),
@@ -81,3 +92,9 @@ export const serve = command({
     return { json: { socket }, text: '' }
   },
 })
+
+/** The topmost folder of a path that is not there yet. */
+function firstMissing(folder: string): string | undefined {
+  if (existsSync(folder)) return undefined
+  return firstMissing(dirname(folder)) ?? folder
+}

@@ -1,5 +1,5 @@
 /** `millrace tokenize`: text becomes files of tokens. */
-import { command, UsageError } from '../command.js'
+import { command, THREADS, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
@@ -70,7 +70,7 @@ export const tokenize = command({
     },
     budget: { type: 'count', default: USUAL_BUDGET, about: 'more skipped documents than this are an error' },
     part: { type: 'text', value: 'K/N', about: "machine K's share of N (millrace tokens merge joins them)" },
-    workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
+    ...THREADS,
     restart: { type: 'flag', about: 'begin anew, and replace outputs that are there' },
   },
   examples: [

@@ -1,7 +1,7 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
 
 import { printable } from '../../basics/errors.js'
-import { ALLOW_CODE, command, PLUGIN } from '../command.js'
+import { ALLOW_CODE, command, PLUGIN, THREADS } from '../command.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
@@ -16,7 +16,7 @@ export const verify = command({
     'and cause; exits with 1 if there are any. Indexes are not believed: the data are indexed anew and compared.',
   args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, a source as JSON, or the definition of a feed' }],
   options: {
-    workers: { type: 'count', about: 'threads (as many as there are cores; 0: the calling one)' },
+    ...THREADS,
     ...ALLOW_CODE,
     ...PLUGIN,
   },

@@ -34,6 +34,8 @@ export interface ServeOptions {
   /** Process without which the server has no reason to live. */
   starter?: number
   version: string
+  /** Called when clients may come. */
+  listens?: () => void
   /** Goes on without clients until it is told to end. */
   stay?: boolean
 }
@@ -67,6 +69,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     socket.on('close', () => void leave(socket))
   })
   await listen(server, options.socket)
+  options.listens?.()
   await new Promise<void>(resolve => {
     const timer = setInterval(() => {
       for (const [socket, session] of sessions) {

@@ -7,10 +7,12 @@
  *
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
-import { existsSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import type { SourceJson } from '../../define/types.js'
+import { expandBraces } from '../../source/find/braces.js'
+import { compileGlob, isGlob } from '../../source/find/glob.js'
 import { withLock } from '../../source/index/lock.js'
 import { attachSource, openSource } from '../../source/registry.js'
 import type { Manifest, OnProgress, OpenContext } from '../../source/source.js'
@@ -67,6 +69,7 @@ const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 export async function pack(json: SourceJson, options: PackOptions): Promise<PackResult> {
   const out = localFolder(options.out)
+  refuseOwnSource(json, out, options.prefix)
   const context: OpenContext = {
     root: process.cwd(),
     wanted: ['cls'],
@@ -97,6 +100,33 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
     },
     { notice: options.onNotice, what: `packs into ${out}` },
   )
+}
+
+/** Shards in a folder of the source, or that its pattern matches, would be part of it when it is read next. */
+function refuseOwnSource(json: SourceJson, out: string, prefix: string): void {
+  const shard = join(out, `${prefix}-000000.tar`)
+  const own = textsIn(json).find(text => {
+    if (text === '' || schemeOf(text) !== undefined) return false
+    const path = resolve(text)
+    if (isGlob(path)) return expandBraces(path).some(pattern => isGlob(pattern) && matches(pattern, shard))
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() && `${out}/`.startsWith(`${path}/`)
+  })
+  if (own === undefined) return
+  throw new SourceError(`--out ${out} lies in the source, ${own}: give a folder of its own for the shards`, {
+    file: out,
+  })
+}
+
+function matches(pattern: string, path: string): boolean {
+  const { base, test } = compileGlob(pattern)
+  const below = base === '/' ? '/' : `${base}/`
+  return path.startsWith(below) && test(path.slice(below.length))
+}
+
+/** The folders and patterns that a source names, in lists and sources within it too. */
+function textsIn(json: unknown): string[] {
+  if (typeof json === 'string') return [json]
+  return typeof json === 'object' && json !== null ? Object.values(json).flatMap(textsIn) : []
 }
 
 function localFolder(out: string): string {
