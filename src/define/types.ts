@@ -6,7 +6,10 @@ import type { Dtype } from '../basics/dtype.js'
 import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson, ZipOf } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
 
+import type { ConditionJson, WhereJson } from './where-types.js'
+
 export type { NormalOrder, OrderJson } from './order-types.js'
+export type { ConditionJson, WhereJson }
 
 /** What a value is decoded as. */
 export type Kind =
@@ -223,21 +226,6 @@ export type ArrowJson =
       /** Where files that its rows name may lie, besides the folder of the table. */
       root?: string
     }
-
-/** A value, null where there is none, any of a list, or comparisons that all hold. */
-export type ConditionJson =
-  | Compared
-  | Compared[]
-  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', Compared>>
-type Compared = number | string | boolean | null
-
-/** Conditions over columns, all of which must hold: `{"width": {">=": 256}, "$any": [{"label": [1, 2]}, {"class": "cat"}]}`. */
-export interface WhereJson {
-  $any?: WhereJson[]
-  $all?: WhereJson[]
-  $not?: WhereJson
-  [column: string]: ConditionJson | WhereJson | WhereJson[] | undefined
-}
 
 export interface SplitJson {
   source: SourceJson
