@@ -176,3 +176,31 @@ it('what is no regular file is refused at once', async () => {
   execFileSync('mkfifo', [join(folder, 'pipe/tokenizer.json')])
   await expect(openTokenizer('pipe', folder)).rejects.toThrow('tokenizer.json is a named pipe (FIFO)')
 })
+
+it.each([
+  [
+    'a pattern that goes back without end',
+    { pre_tokenizer: { type: 'Split', pattern: { Regex: '(a+)+$' }, behavior: 'Isolated', invert: false } },
+  ],
+  [
+    'a normalizer that grows without end',
+    {
+      normalizer: {
+        type: 'Sequence',
+        normalizers: Array(40).fill({ type: 'Replace', pattern: { String: 'a' }, content: 'aaaa' }),
+      },
+    },
+  ],
+])('the package tokenizers ends with %s, and this process does not', async (_, more) => {
+  mkdirSync(join(folder, 'hostile'), { recursive: true })
+  writeFileSync(join(folder, 'hostile/tokenizer.json'), JSON.stringify({ ...wordPiece, ...more }))
+  const tokenizer = attachTokenizer(await openTokenizer('hostile', folder))
+  const out = new Uint32Array(1000)
+  const text = Buffer.from(`${'a'.repeat(40)}!`)
+  for (let again = 0; again < 2; again++)
+    expect(() => tokenizer.encode(text, out, 0)).toThrow(
+      /the package tokenizers failed at a text of 41 bytes with the tokenizer hostile/,
+    )
+  // The next text is asked of another process.
+  expect(tokenizer.encode(Buffer.from('the'), out, 0)).toBe(1)
+})

@@ -13,8 +13,8 @@ import type { Setup } from './child.js'
 import { FRAME, KINDS } from './frames.js'
 
 /** Seconds of a processor that reading a tokenizer, or a text, may take; and more for so many bytes. */
-const SECONDS = 4
-const BYTES_A_SECOND = { model: 2 << 20, text: 128 << 10 }
+const SECONDS = 2
+const BYTES_A_SECOND = { model: 2 << 20, text: 32 << 10 }
 /** Bytes of memory that it may take besides what a process has; and more for each byte. */
 const MEMORY = 256 << 20
 const MEMORY_A_BYTE = { model: 32, text: 1024 }
