@@ -3,10 +3,9 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
+import type { ConditionJson, WhereJson } from './check/formats/where.js'
 import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson, ZipOf } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
-
-import type { ConditionJson, WhereJson } from './where-types.js'
 
 export type { NormalOrder, OrderJson } from './order-types.js'
 export type { ConditionJson, WhereJson }

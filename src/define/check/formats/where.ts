@@ -1,8 +1,22 @@
 /** Conditions on columns: `{"width": {">=": 256}, "label": [1, 2]}`, and how they are joined: `$any`, `$all`, `$not`. */
 import { DefinitionError } from '../../../basics/errors.js'
-import type { ConditionJson, WhereJson } from '../../types.js'
 import { at, unknownName, wrong } from '../mistakes.js'
 import { isObject, list, type Parser } from '../schema.js'
+
+/** A value, null where there is none, any of a list, or comparisons that all hold. */
+export type ConditionJson =
+  | Compared
+  | Compared[]
+  | Partial<Record<'>' | '>=' | '<' | '<=' | '=' | '!=', Compared>>
+type Compared = number | string | boolean | null
+
+/** Conditions over columns, all of which must hold: `{"width": {">=": 256}, "$any": [{"label": [1, 2]}, {"class": "cat"}]}`. */
+export interface WhereJson {
+  $any?: WhereJson[]
+  $all?: WhereJson[]
+  $not?: WhereJson
+  [column: string]: ConditionJson | WhereJson | WhereJson[] | undefined
+}
 
 const COMPARISONS = ['>', '>=', '<', '<=', '=', '!='] as const
 

@@ -2,13 +2,13 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { applyVariant } from '../../src/define/check/variants.js'
-import { normalizeFeed } from '../../src/define/normalize.js'
-import type { FieldJson } from '../../src/define/types.js'
-import { planFeed } from '../../src/engine/plan/plan.js'
-import { category, csv, feed, float, subset, vector } from '../../src/index.js'
-import { type FeedJson, using } from '../support/engine.js'
-import { temporaryFolder } from '../support/folder.js'
+import { applyVariant } from '../../../src/define/check/variants.js'
+import { normalizeFeed } from '../../../src/define/normalize.js'
+import type { FieldJson } from '../../../src/define/types.js'
+import { planFeed } from '../../../src/engine/plan/plan.js'
+import { category, csv, feed, float, subset, vector } from '../../../src/index.js'
+import { type FeedJson, using } from '../../support/engine.js'
+import { temporaryFolder } from '../../support/folder.js'
 
 const root = temporaryFolder()
 const rows = ['a,f2,f1,name', '1,10,,b', '2,20,0.5,a', '3,30,1.5,10', '6,,NaN,9']
