@@ -36,7 +36,25 @@ SHORT = {
     "uint32": "u32",
 }
 SHORT |= {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
-LETTERS = ["a", "B", "0", " ", "\n", '"', ",", "\\", "\t", "é", "ß", "漢", "🙂", "\u0301", "\x00", "'"]
+LETTERS = [
+    "a",
+    "B",
+    "0",
+    " ",
+    "\n",
+    '"',
+    ",",
+    "\\",
+    "\t",
+    "é",
+    "ß",
+    "漢",
+    "🙂",
+    "\u0301",
+    "\ufeff",
+    "\x00",
+    "'",
+]
 #: What stands for a null, in fields of each kind, and as it is told.
 MISSING = {"int": -(2**52) - 1, "float": 1.25e-300, "text": "∅", "bytes": "∅"}
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, 1.5, -2.0]
@@ -56,7 +74,9 @@ def real(r, name="float64"):
 
 
 def text(r, longest=12, letters=LETTERS):
-    return "".join(r.choice(letters) for _ in range(r.choice([0, 1, r.randint(0, longest)])))
+    # Writers of shared prefixes, such as DELTA_BYTE_ARRAY, have something to share.
+    shared = "x" * 500 if r.random() < 0.05 else ""
+    return shared + "".join(r.choice(letters) for _ in range(r.choice([0, 1, r.randint(0, longest)])))
 
 
 def bits(value):
