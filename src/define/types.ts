@@ -80,8 +80,9 @@ export type FolderJson = string | { path: string; classes?: string | string[]; e
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {
   list: string
-  /** The column that holds the paths; "path" by default. */
+  /** The column that holds the paths ("path"), or several of them, by the names that their files get. */
   path?: string
+  paths?: Record<string, string>
   /** The folder that they are relative to; that of the list by default. */
   root?: string
 }

@@ -157,6 +157,30 @@ describe('a list', () => {
     expect((await open({ list: 'moved/a.csv', root: 'd' })).id(0)).toBe('cat/1.jpg')
   })
 
+  it('may have several columns with paths', async () => {
+    writeFiles(root, {
+      'd/a.csv': 'img,label,msk\ncat/1.jpg,7,dog/2.jpg\ndog/3.jpg,8,cat/1.jpg\n',
+      'd/b.csv': 'image,mask,path\ncat/1.jpg,dog/2.jpg,x\n',
+    })
+    const source = await open({ list: 'd/a.csv', paths: { image: 'img', mask: 'msk' } })
+    expect(rows(source, 'image', 'mask', 'label', 'path', 'jpg')).toEqual([
+      ['one', 'two!', '7', 'cat/1.jpg', 'one'],
+      ['three', 'one', '8', 'dog/3.jpg', 'three'],
+    ])
+    expect(source.columns).toEqual(['image', 'label', 'path', 'mask'])
+    expect([indexed(source, 'label'), indexed(source, 'msk'), source.key(1)]).toEqual([
+      [7, 8],
+      ['dog/2.jpg', 'cat/1.jpg'],
+      'dog/3',
+    ])
+    const same = await open({ list: 'd/b.csv', paths: { image: 'image', mask: 'mask' } })
+    expect(rows(same, 'image', 'mask', 'path')).toEqual([['one', 'two!', 'x']])
+    expect(await failure({ list: 'd/a.csv', paths: { label: 'img' } })).toContain('has a column "label"')
+    expect(await failure({ list: 'd/a.csv', paths: { image: 'img', mask: 'label' } })).toMatch(
+      /line 2: .*d\/7 is missing.*column "label"/,
+    )
+  })
+
   it('may name a file twice', async () => {
     writeFiles(root, { 'd/a.csv': 'path,label\ncat/1.jpg,1\ndog/2.jpg,2\ncat/1.jpg,3\n' })
     const source = await open({ list: 'd/a.csv' })

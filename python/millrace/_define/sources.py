@@ -54,21 +54,26 @@ def folder(
 
 
 def files(
-    *paths: Paths, list: Optional[Path] = None, path: Optional[str] = None, root: Optional[Path] = None
+    *patterns: Paths,
+    list: Optional[Path] = None,
+    path: Optional[str] = None,
+    paths: Optional[Mapping[str, str]] = None,
+    root: Optional[Path] = None,
 ) -> Builder:
     """Single files, by paths or patterns; or those that a list names:
     ``files(list="train.csv", path="file")``.
 
     The list is CSV, TSV or JSON lines. ``path`` is its column with the paths (by default ``"path"``), which
-    are relative to ``root`` (by default the list's folder). Its other columns are columns of the samples, for
+    are relative to ``root`` (by default the list's folder); ``paths={"image": "img", "mask": "msk"}`` names
+    several, by the columns that their files become. The other columns are columns of the samples, for
     fields and for ``where``, ``split`` and weights; the file itself is the column ``image``."""
     if list is None:
-        if path is not None or root is not None:
-            raise TypeError("files takes path and root together with list")
-        return _source("files", _one_or_more(paths, "files"))
-    if paths:
+        if (path, paths, root) != (None, None, None):
+            raise TypeError("files takes path, paths and root together with list")
+        return _source("files", _one_or_more(patterns, "files"))
+    if patterns:
         raise TypeError("files takes paths, or a list, not both")
-    return _source("files", {"list": list, "path": path, "root": root})
+    return _source("files", {"list": list, "path": path, "paths": paths, "root": root})
 
 
 def zarr(

@@ -66,6 +66,10 @@ SAME = [
         "{ source: files('msk/*.png'), rename: { file: 'mask' } }], { key: ['(.*)_i', '(.*)_m'] }) })",
     ),
     (
+        millrace.files(list="a.csv", paths={"image": "img", "mask": "msk"}).fields(x=label).batch(1),
+        "feed({ ...g, source: files({ list: 'a.csv', paths: { image: 'img', mask: 'msk' } }) })",
+    ),
+    (
         millrace.tar("shards.json", root="/data").fields(x=label).batch(1),
         "feed({ ...g, source: tar({ path: 'shards.json', root: '/data' }) })",
     ),

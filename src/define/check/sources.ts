@@ -8,7 +8,7 @@ import { DefinitionError } from '../../basics/errors.js'
 import { NO_COMMAND } from '../code.js'
 import { allSources, isBuiltIn, type SourceName, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
-import type { PythonJson, SourceJson, SplitJson } from '../types.js'
+import type { ListJson, PythonJson, SourceJson, SplitJson } from '../types.js'
 import { blendParser } from './combine/blend.js'
 import { zipParser } from './combine/zip.js'
 import { arrayFiles, npyFiles } from './formats/array-files.js'
@@ -62,7 +62,22 @@ const folder = either(
   ),
 )
 
-const files = either(isObject, object({ list: text, path: optional(text), root: optional(text) }), paths)
+const listOfFiles: Parser<ListJson> = (value, path) => {
+  const columns = record(text, 'columns with paths by names, such as {"image": "img", "mask": "msk"}')
+  const shape = object({
+    list: text,
+    path: optional(text),
+    paths: optional(columns),
+    root: optional(text),
+  })
+  const json = shape(value, path) as ListJson
+  if (json.paths === undefined) return json
+  if (json.path !== undefined) throw new DefinitionError(at(path, 'path'), 'goes without "paths"')
+  if (Object.keys(json.paths).length === 0) throw wrong(at(path, 'paths'), 'a column or more', json.paths)
+  return json
+}
+
+const files = either(isObject, listOfFiles, paths)
 
 const synthetic = exactlyOne(
   ['images', 'tensors', 'tokens'],

@@ -19,7 +19,7 @@ export class ListSource extends FileListSource {
 
   constructor(manifest: ListManifest) {
     super(manifest)
-    const { columns, path, bytes } = manifest.listed
+    const { columns, path, bytes, alsoBytes, only } = manifest.listed
     this.listed = manifest.listed
     const index = new IndexFile(manifest.index, true)
     for (const { name, number } of columns) {
@@ -28,9 +28,10 @@ export class ListSource extends FileListSource {
     }
     this.repeats = index.has('repeat') ? index.numbers('repeat') : undefined
     const own = columns.map(({ name }) => name)
-    this.columns = [...new Set([bytes, ...(path === 'path' ? [] : [path]), ...own, 'path'])]
+    const byPath = path !== 'path' && alsoBytes.includes(path) ? [path] : []
+    this.columns = only ? [bytes] : [...new Set([bytes, ...byPath, ...own, 'path'])]
     this.whole = { column: bytes, byExtension: true, told: own.includes('path') ? [] : ['path'] }
-    this.indexed = [...new Set([...own, path, 'path', 'name', 'size'])]
+    this.indexed = only ? [path] : [...new Set([...own, path, 'path', 'name', 'size'])]
   }
 
   override id(row: number): string {
@@ -40,6 +41,7 @@ export class ListSource extends FileListSource {
 
   override index(name: string): IndexColumn | undefined {
     const cells = this.cells.get(name)
+    if (cells === undefined && this.listed.only && name !== this.listed.path) return undefined
     if (cells === undefined) return super.index(name === this.listed.path ? 'path' : name)
     const { text, numbers } = cells
     return numbers ? { type: 'number', at: row => numbers[row] } : { type: 'string', at: row => text.at(row) }
@@ -61,6 +63,7 @@ export class ListSource extends FileListSource {
     for (const column of columns) {
       if (this.cells.has(column)) out[column] = this.cell(row, column)
       else if (this.listed.alsoBytes.includes(column)) out[column] = ranges[0]
+      else if (this.listed.only) continue
       else if (column === 'path') out.path = this.path(row)
       else if (column === 'name') out.name = this.name(row)
       else if (this.isExtension(row, column)) out[column] = ranges[0]
@@ -76,7 +79,9 @@ export class ListSource extends FileListSource {
   }
 
   private isExtension(row: number, column: string): boolean {
-    return column !== 'path' && column !== 'name' && column === this.wholeFile(row).extension
+    return (
+      !this.listed.only && column !== 'path' && column !== 'name' && column === this.wholeFile(row).extension
+    )
   }
 
   /** The text as it stands in the list; a whole number that is written as a fraction (`3.0`, as pandas does) as that number. */

@@ -8,12 +8,13 @@ import type { ListJson } from '../../define/types.js'
 import { statOf } from '../../store/access.js'
 import { codeOf } from '../../store/store.js'
 import { Stores, schemeOf } from '../../store/stores.js'
+import { combinedFingerprint, joined } from '../combine/combined.js'
 import { folderOf, prefixOf, resolveFolder } from '../find/names.js'
 import { isWithin, tellOfLinks } from '../find/within.js'
 import { IndexFile, type IndexHeader } from '../index/file.js'
 import { type IndexedObject, indexedObject, isIndexedObject, isSameObject } from '../index/indexed-object.js'
 import { type IndexFound, obtainIndex } from '../index/place.js'
-import type { OpenContext } from '../source.js'
+import type { Manifest, OpenContext } from '../source.js'
 import {
   changedFile,
   changedObject,
@@ -41,18 +42,16 @@ export interface ListManifest extends FileListManifest {
     /** The first of the names that the file's bytes go by, and all of them. */
     bytes: string
     alsoBytes: string[]
+    /** The bytes are all that it gives: other columns are those of a list beside it. */
+    only?: boolean
   }
 }
 
-export async function openList(json: ListJson, context: OpenContext): Promise<ListManifest> {
+export async function openList(json: ListJson, context: OpenContext): Promise<Manifest> {
+  if (json.paths !== undefined) return openSeveral(json, json.paths, context)
   const { path = 'path' } = json
-  const list = resolveFolder(context.root, json.list)
-  const root = json.root === undefined ? folderOf(list) : resolveFolder(context.root, json.root)
-  using stores = new Stores()
-  const index = await obtainListIndex({ list, root, path }, context, stores)
-  const { columns, from } = index.header.meta as unknown as ListMeta
-  const manifest = fileListManifest('files', listRoot(root, from), index)
-  const alsoBytes = bytesNames(index.path, columns, path)
+  const { list, manifest, columns } = await openPaths(json, path, context)
+  const alsoBytes = bytesNames(manifest.index, columns, path)
   if (alsoBytes.length === 0) {
     throw new SourceError(
       `${list} has columns "image" and "file" besides "path": rename one of them, so that the file's bytes have a name`,
@@ -60,6 +59,48 @@ export async function openList(json: ListJson, context: OpenContext): Promise<Li
     )
   }
   return { ...manifest, kind: 'files', listed: { columns, path, bytes: alsoBytes[0], alsoBytes } }
+}
+
+/** Several columns with paths: lists side by side, each with the files of one column. The first has the other columns, too. */
+async function openSeveral(
+  json: ListJson,
+  paths: Readonly<Record<string, string>>,
+  context: OpenContext,
+): Promise<Manifest> {
+  const children: ListManifest[] = []
+  for (const [name, path] of Object.entries(paths)) {
+    const { list, manifest, columns } = await openPaths(json, path, context)
+    const cells = columns.filter(column => !Object.values(paths).includes(column.name))
+    if (cells.some(column => column.name === name))
+      throw new SourceError(`${list} has a column "${name}": give the files of "${path}" another name`, {
+        file: list,
+      })
+    const only = children.length > 0
+    const listed = { columns: only ? [] : cells, path, bytes: name, alsoBytes: [name], only }
+    children.push({ ...manifest, kind: 'files', listed })
+  }
+  const prints = children.map(child => child.fingerprint)
+  return {
+    kind: 'zip',
+    fingerprint: combinedFingerprint('files', prints[0].count, Object.entries(paths), prints),
+    stamp: joined(children.map(child => child.stamp)),
+    indexBytes: children.reduce((sum, child) => sum + child.indexBytes, 0),
+    children,
+  }
+}
+
+/** The list by one of its columns with paths. */
+async function openPaths(
+  json: ListJson,
+  path: string,
+  context: OpenContext,
+): Promise<{ list: string; manifest: FileListManifest; columns: ListColumn[] }> {
+  const list = resolveFolder(context.root, json.list)
+  const root = json.root === undefined ? folderOf(list) : resolveFolder(context.root, json.root)
+  using stores = new Stores()
+  const index = await obtainListIndex({ list, root, path }, context, stores)
+  const { columns, from } = index.header.meta as unknown as ListMeta
+  return { list, manifest: fileListManifest('files', listRoot(root, from), index), columns }
 }
 
 /** What the file's bytes go by: the list's own columns come first. */
