@@ -143,5 +143,16 @@ export function placesOf(room: ColumnRoom): ColumnPlaces {
     throw new SourceError(
       `a column of ${rows} rows would take ${end} bytes in one unit, more than 4 GiB: write smaller row groups or chunks`,
     )
-  return { validity, offsets, dims, itemValidity, codes, valueOffsets, values, end, width: itemBytes, itemCount }
+  return {
+    validity,
+    offsets,
+    dims,
+    itemValidity,
+    codes,
+    valueOffsets,
+    values,
+    end,
+    width: itemBytes,
+    itemCount,
+  }
 }
