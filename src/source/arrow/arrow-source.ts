@@ -2,10 +2,9 @@
  * Arrow files while a feed runs: which file holds a row, and the small columns of all files' indexes as one. Each index is mapped
  * when one of its rows is first asked for.
  */
-import { FileRows } from '../file-rows.js'
+import { FileRows, OpenIndexes } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
-import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { UnitRefs } from '../unit-refs.js'
 import type { ArrowColumn } from './columns.js'

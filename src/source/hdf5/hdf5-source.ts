@@ -4,9 +4,8 @@
  */
 import { DecodeError } from '../../basics/errors.js'
 import { unitsBeside } from '../combine/unit-borders.js'
-import { FileRows } from '../file-rows.js'
+import { FileRows, OpenIndexes } from '../file-rows.js'
 import type { Layout } from '../layout.js'
-import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Leaf, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { LIES } from './dataset.js'
 import { type FileDataset, type FileManifest, Hdf5File } from './hdf5-file.js'

@@ -4,10 +4,9 @@
  */
 import { DecodeError } from '../../basics/errors.js'
 import type { CsvType } from '../../define/types.js'
-import { FileRows } from '../file-rows.js'
+import { FileRows, OpenIndexes } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { Layout } from '../layout.js'
-import { OpenIndexes } from '../open-indexes.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
 import { CsvRow } from './csv/row.js'
 import { JsonRow } from './json/row.js'

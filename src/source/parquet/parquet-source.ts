@@ -1,7 +1,7 @@
 /** Parquet files while a feed runs: which file and unit hold a row. Each file's index is mapped when one of its rows is first asked for. */
 import { lastAtMost } from '../../basics/search.js'
 import type { UnitColumn } from '../columnar/view.js'
-import { OpenIndexes } from '../open-indexes.js'
+import { OpenIndexes } from '../file-rows.js'
 import type {
   ByteRange,
   Column,

@@ -2,7 +2,7 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
-import { OpenIndexes } from '../open-indexes.js'
+import { OpenIndexes } from '../file-rows.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Present, Source } from '../source.js'
 import { type ShardManifest, TarShard } from './shard.js'
 

@@ -1,12 +1,11 @@
 /** TFRecord files while a feed runs: a record is one range of its file (packed-tfrecord.ts: of compressed files). Each index is mapped when one of its rows is asked for. */
 import { SourceError } from '../../basics/errors.js'
 import type { Version } from '../../store/store.js'
-import { FileRows } from '../file-rows.js'
+import { FileRows, OpenIndexes } from '../file-rows.js'
 import { fileKey } from '../find/file-key.js'
 import type { NumberArray } from '../index/columns.js'
 import { IndexFile } from '../index/file.js'
 import type { ColumnLayout, Layout } from '../layout.js'
-import { OpenIndexes } from '../open-indexes.js'
 import { type PackedFile, Seek } from '../packed/units.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../source.js'
 import { ExampleReader, type Targets, targetsOf } from './example.js'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { OpenIndexes } from '../../../src/source/open-indexes.js'
+import { OpenIndexes } from '../../../src/source/file-rows.js'
 import { loopIds, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { mapped } from '../../support/maps.js'
