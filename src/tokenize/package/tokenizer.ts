@@ -13,11 +13,11 @@ import type { Setup } from './child.js'
 import { FRAME, KINDS } from './frames.js'
 
 /** Seconds of a processor that reading a tokenizer, or a text, may take; and more for so many bytes. */
-const SECONDS = 2
+const SECONDS = 1.5
 const BYTES_A_SECOND = { model: 2 << 20, text: 32 << 10 }
 /** Bytes of memory that it may take besides what a process has; and more for each byte. */
 const MEMORY = 256 << 20
-const MEMORY_A_BYTE = { model: 32, text: 1024 }
+const MEMORY_A_BYTE = { model: 32, text: 4096 }
 /** Seconds of the clock, where it can't be seen what a process uses. */
 const PATIENCE = 600
 
@@ -119,7 +119,7 @@ export class PackageTokenizer implements Tokenizer {
       const now = usage(child.pid)
       if (now === undefined || before === undefined)
         return performance.now() - begin > 1000 * PATIENCE ? `it took more than ${PATIENCE} s` : undefined
-      if (now.seconds - before.seconds > seconds) return `it took more than ${Math.round(seconds)} s`
+      if (now.seconds - before.seconds > seconds) return `it took more than ${seconds.toFixed(1)} s`
       return now.bytes - before.bytes > memory
         ? `it took more than ${Math.round(memory / 1e6)} MB`
         : undefined
