@@ -36,7 +36,7 @@ export function joinBorders(
   if (next === room && count > 0)
     return (
       `field "${name}" has room for ${room - 1} segments in a batch of ${count} rows, and this one has ${next}: ` +
-      'raise "capacity" of the source'
+      `raise "capacity" of the source to ${each + 1}`
     )
   borders.fill(count * places, next, room)
   return undefined

@@ -123,7 +123,12 @@ describe('refused is', () => {
       'source.tokens.naming',
       /model/,
     ],
-    ['more borders than tokens', withTokens({ capacity: 9 }), 'source.tokens.capacity', /at most length, 8/],
+    [
+      'more borders than tokens',
+      withTokens({ capacity: 10 }),
+      'source.tokens.capacity',
+      /at most length \+ 1, 9/,
+    ],
     [
       'a share that is not there',
       withTokens({ documents: { split: [9, 1], take: 2 } }),

@@ -2,6 +2,7 @@
  * Pairs the rows of sources whose samples are files: row for row those with the same key, the path without its extension
  * (find/file-key.ts), in the order of the first. Other sources stand beside them by position.
  */
+import { runInNewContext } from 'node:vm'
 import { SourceError } from '../../basics/errors.js'
 import { NAMED_BY_FILES } from '../../define/rules.js'
 import { hashKey } from '../index/key-hash.js'
@@ -11,6 +12,9 @@ import type { Manifest, Source } from '../source.js'
 const AROUND: readonly string[] = ['subset', 'split', 'named', 'pathed', 'valued']
 /** Keys that a message names of each kind; the rest is counted. */
 const SHOWN = 3
+/** Keys that are matched in one go, and the time (ms) that they may take: some patterns take for ever on keys they don't match. */
+const AT_ONCE = 1000
+const PATTERN_MS = 2000
 /** No row has this number: where a key of the first source was not met yet. */
 const NONE = 0xffffffff
 
@@ -81,10 +85,37 @@ class Keys {
     return this.test === undefined && this.source.keyHash ? this.source.keyHash(row) : hashKey(this.at(row))
   }
 
+  /** Which keys match. A definition is data: its pattern can't stop the process. */
+  private matched(keys: readonly string[]): readonly boolean[] {
+    const { number, pattern } = this.side
+    try {
+      return runInNewContext(
+        'keys.map(key => test.test(key))',
+        { keys, test: this.test },
+        { timeout: PATTERN_MS },
+      )
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw cause
+      throw new SourceError(
+        `zip: the key pattern ${JSON.stringify(pattern)} of source ${number} takes more than ${PATTERN_MS / 1000} s for ` +
+          `${keys.length} keys such as "${keys[0]}": write a simpler one, without a repeated group in a repeated group`,
+        { cause },
+      )
+    }
+  }
+
   private checkAll(): void {
     const others = new Shown()
-    for (let row = 0; row < this.source.count; row++)
-      if (this.at(row) === undefined) others.add(this.source.key(row))
+    const { count } = this.source
+    for (let from = 0; from < count; from += AT_ONCE) {
+      const keys = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, i) =>
+        this.source.key(from + i),
+      )
+      const found = this.matched(keys)
+      keys.forEach((key, i) => {
+        if (!found[i]) others.add(key)
+      })
+    }
     if (others.count > 0)
       throw new SourceError(
         `zip: source ${this.number} has keys that ${JSON.stringify(this.side.pattern)} does not match as a whole: ${others}`,

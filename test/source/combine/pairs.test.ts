@@ -67,6 +67,12 @@ describe('a zip of files', () => {
     expect(rows(paired)).toEqual(ids.map(id => [`img ${id.slice(0, -4)}`, `msk ${id.slice(0, -4)}`]))
   })
 
+  it('refuses a pattern that takes for ever', async () => {
+    write('img', ['a'.repeat(60)])
+    write('msk', ['a'.repeat(60)])
+    expect(await failure(both({ key: ['((?:a+)+)b', '(.*)'] }))).toMatch(/key pattern .* takes more than 2 s/)
+  })
+
   it('pairs as Cityscapes names its files', async () => {
     const frames = [
       'aachen/aachen_000000_000019',

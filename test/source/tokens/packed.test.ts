@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TokensJson } from '../../../src/define/token-types.js'
+import { type FeedJson, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { documentsOf, openRows, type RowValues, writeMegatron, writeNanogpt } from '../../support/tokens.js'
 
@@ -249,6 +250,16 @@ describe('best fit', () => {
     // One batch of such rows only would have no place for its end.
     await expect(openRows(folder, exact, ['cuSeqlens'])).rejects.toThrow(/raise it to 6/)
     await expect(openRows(folder, { ...json, capacity: 6 }, ['cuSeqlens'])).resolves.toBeDefined()
+  })
+
+  test('has room for a batch whose places are all documents', async () => {
+    const { folder } = written([Array<number>(16).fill(2)])
+    const source = { tokens: { path: join(folder, 'f0'), length: 8, pack: 'bestFit', capacity: 9 } } as const
+    const feed = { source, fields: ['cuSeqlens'], batch: { size: 2, last: 'keep' } } as unknown as FeedJson
+    await using(feed, { workers: 1 }, async loader => {
+      for await (const batch of loader)
+        expect([...(batch.cuSeqlens as Int32Array)]).toEqual([...Array(17).keys(), 16])
+    })
   })
 })
 

@@ -97,8 +97,9 @@ export function packedKeys(json: Omit<TokensJson, 'path'>, path: string): void {
       at(path, 'capacity'),
       `with "varlen": "megatron" there are always ${length + 1} places: leave one of them out`,
     )
-  if (capacity !== undefined && capacity > length)
-    throw wrong(at(path, 'capacity'), `at most length, ${length}`, capacity)
+  // A batch in which every place is a segment of its own has one border more than places.
+  if (capacity !== undefined && capacity > length + 1)
+    throw wrong(at(path, 'capacity'), `at most length + 1, ${length + 1}`, capacity)
   if (ragged && (capacity ?? varlen) !== undefined)
     throw new DefinitionError(at(path, 'ragged'), 'ragged rows are one document each: they have no cuSeqlens')
 }

@@ -175,7 +175,7 @@ async function packedRows(
     // Padding is a segment as well.
     const segments = Math.min(length, most + (padding > 0 ? 1 : 0))
     // A batch whose rows all have so many needs a place for its end, too.
-    const places = Math.min(length, segments + (context.wanted.includes('cuSeqlens') ? 1 : 0))
+    const places = segments + (context.wanted.includes('cuSeqlens') ? 1 : 0)
     if (places > capacity)
       throw new SourceError(
         `"capacity" is ${capacity}, and a row has up to ${segments} segments: raise it to ${places}, or leave it out`,
