@@ -133,10 +133,4 @@ describe('every verb', () => {
     const { stdout } = await millrace('pack', '--help')
     expect(stdout).toContain('--no-progress')
   })
-
-  test('run refuses a rule that makes no sense before it opens anything', async () => {
-    const { code, stderr } = await millrace('run', INLINE, '--alert', 'lost>5')
-    expect(code).toBe(2)
-    expect(stderr).toContain('--alert: alert "lost>5": "5" is no amount of "lost": such as lost>5% 60s')
-  })
 })
