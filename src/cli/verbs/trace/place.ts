@@ -35,7 +35,7 @@ function isTrace(path: string): boolean {
     const begin = bytes.subarray(0, readSync(fd, bytes))
     const packed = begin[0] === 0x1f && begin[1] === 0x8b
     const text = packed ? gunzipSync(begin, { finishFlush: constants.Z_SYNC_FLUSH }) : begin
-    return /^\s*(\[\s*(\]?\s*$|\{[^]*"ph":)|$)/.test(text.toString('latin1'))
+    return /^\s*(\[\s*(\]?\s*$|\{[\s\S]*"ph":)|$)/.test(text.toString('latin1'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith('Z_')) return false
     throw error
