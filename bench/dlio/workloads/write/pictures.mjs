@@ -2,12 +2,12 @@
  * Photographs to be decoded: pieces of one large canvas of cloudy noise and grain, which is painted once a thread. Painting each
  * picture anew would take ten times as long as to encode it. Piece i is the same on every machine.
  */
-import { hashText, Random } from '../../../basics/random.js'
-import { encodeJpeg } from '../../../system/codecs/turbojpeg.js'
+import { hashText, Random } from '../../../../dist/basics/random.js'
+import { encodeJpeg } from '../../../../dist/system/codecs/turbojpeg.js'
 
 /** Pictures of RetinaNet's class: the short side has 800 pixels, the long one at most 1333. */
 const SHORT = 800
-const LONG = [1067, 1200, 1333] as const
+const LONG = [1067, 1200, 1333]
 /** Side of the canvas, and of the noise that is repeated on it. */
 const SIDE = 2560
 const TILE = 512
@@ -15,9 +15,8 @@ const QUALITY = 90
 /** Strength of the grain: what makes a file of about 323 kB of such a picture at this quality. */
 const GRAIN = 27
 const KEY = hashText('retinanet picture')
-
 /** Paints the canvas; gives a function from a picture's number to its JPEG. */
-export function painter(seed: number): (picture: number) => Uint8Array {
+export function painter(seed) {
   const canvas = paint(seed)
   const rgb = new Uint8Array(SHORT * Math.max(...LONG) * 3)
   const random = new Random()
@@ -35,28 +34,18 @@ export function painter(seed: number): (picture: number) => Uint8Array {
     return encodeJpeg(rgb, width, height, QUALITY)
   }
 }
-
 /** A row of pixels, each channel brighter or darker: no two pictures have the same blocks. */
-function shifted(
-  from: Uint8Array,
-  at: number,
-  to: Uint8Array,
-  start: number,
-  width: number,
-  [r, g, b]: readonly number[],
-): void {
+function shifted(from, at, to, start, width, [r, g, b]) {
   for (let i = 0, x = 0; x < width; x++, i += 3) {
     to[start + i] = clamp(from[at + i] + r)
     to[start + i + 1] = clamp(from[at + i + 1] + g)
     to[start + i + 2] = clamp(from[at + i + 2] + b)
   }
 }
-
-function clamp(value: number): number {
+function clamp(value) {
   return Math.min(255, Math.max(0, value))
 }
-
-function paint(seed: number): Uint8Array {
+function paint(seed) {
   const random = new Random().key(seed, 0, 0, KEY ^ 1)
   const tile = noise(random)
   const canvas = new Uint8Array(SIDE * SIDE * 3)
@@ -74,9 +63,8 @@ function paint(seed: number): Uint8Array {
   }
   return canvas
 }
-
 /** White noise smoothed at several scales, values about −1…1. */
-function noise(random: Random): Float32Array {
+function noise(random) {
   const tile = new Float32Array(TILE * TILE)
   for (let cell = 128; cell >= 2; cell >>= 1) {
     const side = TILE / cell

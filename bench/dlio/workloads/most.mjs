@@ -1,26 +1,12 @@
 /** How many accelerators are sustained: 1, 2, 4, … until one is not fed well enough, then the half between. */
-import { BudgetError } from '../../basics/errors.js'
-import type { Measurement } from './measure.js'
+import { BudgetError } from '../../../dist/basics/errors.js'
 
 /** More of them are not tried on one host. */
 const MOST = 256
-
-export interface Most {
-  /** 0: not even one. */
-  accelerators: number
-  /** Each that was tried, in this order. */
-  tried: Measurement[]
-  /** Why no more could be tried, where that is not the utilisation. */
-  stopped?: string
-}
-
 /** `possible`: the most for which the data have enough steps. */
-export async function mostAccelerators(
-  possible: number,
-  measure: (accelerators: number) => Promise<Measurement>,
-): Promise<Most> {
-  const tried: Measurement[] = []
-  const attempt = async (count: number): Promise<boolean> => {
+export async function mostAccelerators(possible, measure) {
+  const tried = []
+  const attempt = async count => {
     const measured = await measure(count)
     tried.push(measured)
     return measured.sustained

@@ -5,9 +5,7 @@
  *   x.npy: NumPy's header, elements
  *   central directory, its end
  */
-import { crc32 } from '../../../codec/checksum.js'
-import type { Draft } from '../../../system/files/draft.js'
-import type { RandomBytes } from './random-bytes.js'
+import { crc32 } from '../../../../dist/codec/checksum.js'
 
 const NAME = Buffer.from('x.npy')
 const LOCAL = 30
@@ -17,13 +15,11 @@ const END = 22
 const DATE = 0x0021
 /** Zip's 32-bit sizes. */
 const MOST = 2 ** 32 - 1
-
 /** Bytes of the file for so many elements. */
-export function npzBytes(elements: number): number {
+export function npzBytes(elements) {
   return LOCAL + NAME.length + npyHeader(elements).length + elements + CENTRAL + NAME.length + END
 }
-
-export function writeNpz(draft: Draft, elements: number, random: RandomBytes): void {
+export function writeNpz(draft, elements, random) {
   const header = npyHeader(elements)
   const size = header.length + elements
   if (size > MOST) throw new RangeError(`an array of ${elements} bytes is too large for a zip of 32 bits`)
@@ -41,18 +37,16 @@ export function writeNpz(draft: Draft, elements: number, random: RandomBytes): v
   draft.write(NAME)
   draft.write(endRecord(end, CENTRAL + NAME.length))
 }
-
 /** NumPy's header of version 1.0: magic, length, a dict as Python writes it, filled with blanks to a multiple of 64. */
-function npyHeader(elements: number): Buffer {
+function npyHeader(elements) {
   const dict = `{'descr': '|u1', 'fortran_order': False, 'shape': (${elements},), }`
   const length = Math.ceil((10 + dict.length + 1) / 64) * 64 - 10
   const header = Buffer.from(`\x93NUMPY\x01\x00\x00\x00${dict.padEnd(length - 1)}\n`, 'latin1')
   header.writeUInt16LE(length, 8)
   return header
 }
-
 /** A local header or an entry of the central directory, which has one more version in front and more behind. */
-function record(signature: number, bytes: number, crc: number, size: number): Buffer {
+function record(signature, bytes, crc, size) {
   const out = Buffer.alloc(bytes)
   out.writeUInt32LE(signature, 0)
   let at = 4
@@ -68,8 +62,7 @@ function record(signature: number, bytes: number, crc: number, size: number): Bu
   out.writeUInt16LE(NAME.length, at)
   return out
 }
-
-function endRecord(directoryAt: number, directoryBytes: number): Buffer {
+function endRecord(directoryAt, directoryBytes) {
   const out = Buffer.alloc(END)
   out.writeUInt32LE(0x06054b50, 0)
   out.writeUInt16LE(1, 8)

@@ -5,52 +5,40 @@
  * loops go on in one thread, so that all of them are fed by one engine.
  */
 import { Worker } from 'node:worker_threads'
-import { threadFlags } from '../../system/node/thread-flags.js'
-import { DONE, GO, type Shared, TOOK } from './accelerator-words.js'
-
-export interface Accelerator {
-  /** One step; gives how long it took (ms), as the accelerator measured it. */
-  compute(): number | Promise<number>
-  close(): Promise<void>
-}
+import { threadFlags } from '../../../dist/system/node/thread-flags.js'
+import { DONE, GO, TOOK } from './accelerator-words.mjs'
 
 const never = new Int32Array(new SharedArrayBuffer(4))
-
 /** Sleeps. Not by setTimeout, which cuts fractions of a millisecond off. */
-export function sleep(ms: number): number {
+export function sleep(ms) {
   const begun = performance.now()
   Atomics.wait(never, 0, 0, ms)
   return performance.now() - begun
 }
-
 /** Steps that are slept to learn how long a step is, and the most time that may take (ms). */
 const TRIED = { steps: 20, ms: 500 }
-
 /** How long a step really takes with nothing else at work: a system sleeps a little longer than it is told to. */
-export function sleptMs(computeMs: number): number {
+export function sleptMs(computeMs) {
   const steps = Math.max(3, Math.min(TRIED.steps, Math.floor(TRIED.ms / computeMs)))
   let sum = 0
   for (let step = 0; step < steps; step++) sum += sleep(computeMs)
   return sum / steps
 }
-
-export function accelerators(count: number, computeMs: number): Accelerator[] {
+export function accelerators(count, computeMs) {
   if (count === 1) return [{ compute: () => sleep(computeMs), close: async () => {} }]
   return Array.from({ length: count }, () => new ThreadedAccelerator(computeMs))
 }
-
-class ThreadedAccelerator implements Accelerator {
-  private readonly shared: Shared
-  private readonly worker: Worker
-  private steps = 0
-  private failed: Error | undefined
-
-  constructor(computeMs: number) {
+class ThreadedAccelerator {
+  shared
+  worker
+  steps = 0
+  failed
+  constructor(computeMs) {
     this.shared = {
       words: new Int32Array(new SharedArrayBuffer(8)),
       times: new Float64Array(new SharedArrayBuffer(8)),
     }
-    this.worker = new Worker(new URL('./accelerator-thread.js', import.meta.url), {
+    this.worker = new Worker(new URL('./accelerator-thread.mjs', import.meta.url), {
       workerData: { ...this.shared, computeMs },
       execArgv: threadFlags(),
     })
@@ -59,8 +47,7 @@ class ThreadedAccelerator implements Accelerator {
       Atomics.notify(this.shared.words, DONE)
     })
   }
-
-  async compute(): Promise<number> {
+  async compute() {
     const { words, times } = this.shared
     const step = ++this.steps
     Atomics.store(words, GO, step)
@@ -72,8 +59,7 @@ class ThreadedAccelerator implements Accelerator {
     }
     return times[TOOK]
   }
-
-  async close(): Promise<void> {
+  async close() {
     await this.worker.terminate()
   }
 }

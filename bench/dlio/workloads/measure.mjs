@@ -3,91 +3,33 @@
  * feeds of one program have it. Ranks don't wait for each other at every step: that says nothing about the feed. The process is that of
  * this run alone (measure-process.ts), so that memory is, too.
  */
-
 import { resolve } from 'node:path'
-import { SampleError, SourceError } from '../../basics/errors.js'
-import type { Batch } from '../../deliver/node/batch.js'
-import type { Loader } from '../../deliver/node/loader.js'
-import { open } from '../../deliver/node/open.js'
-import type { OpenOptions } from '../../deliver/options.js'
-import { account } from '../../observe/account/account.js'
-import type { Accounting, Diagnosis } from '../../observe/evidence.js'
-import { HostSampler } from '../../observe/host/sampler.js'
-import { conclude } from '../../observe/verdict/judge.js'
-import { sentence } from '../../observe/verdict/words.js'
-import { absentShare } from '../../system/files/absent.js'
-import { usableCores } from '../../system/process/limits.js'
-import { memoryOfProcess } from '../measure/memory.js'
-import { shellWord } from '../shell-word.js'
-import { type Accelerator, accelerators, sleptMs } from './accelerator.js'
-import { type RankStep, type Utilisation, utilisation } from './au.js'
-import type { WorkloadData } from './data.js'
-import { feedOf, fieldOf } from './feeds.js'
-import type { Scaled } from './table.js'
+import { SampleError, SourceError } from '../../../dist/basics/errors.js'
+import { memoryOfProcess } from '../../../dist/bench/measure/memory.js'
+import { shellWord } from '../../../dist/bench/shell-word.js'
+import { open } from '../../../dist/deliver/node/open.js'
+import { account } from '../../../dist/observe/account/account.js'
+import { HostSampler } from '../../../dist/observe/host/sampler.js'
+import { conclude } from '../../../dist/observe/verdict/judge.js'
+import { sentence } from '../../../dist/observe/verdict/words.js'
+import { absentShare } from '../../../dist/system/files/absent.js'
+import { usableCores } from '../../../dist/system/process/limits.js'
+import { accelerators, sleptMs } from './accelerator.mjs'
+import { utilisation } from './au.mjs'
+import { feedOf, fieldOf } from './feeds.mjs'
 
 /** Files that are asked how much of them is in the page cache. */
 const ASKED = 256
-
-export interface MeasureOptions {
-  accelerators: number
-  /** Steps of each accelerator. */
-  steps: number
-  workers: number | 'auto'
-  depth?: number
-  /** Keep the times of every step. */
-  keepSteps?: boolean
-  onProgress?: (done: number, total: number, what: string, unit: string) => void
-  onNotice?: (text: string) => void
-}
-
-export interface Measurement {
-  accelerators: number
-  /** Steps of each accelerator, and of an epoch of it. */
-  steps: number
-  stepsPerEpoch: number
-  au: Utilisation
-  /** By DLIO's code, which is what its thresholds are for. */
-  sustained: boolean
-  /** Of all accelerators together, without the first step. */
-  samplesPerSecond: number
-  bytesPerSecond: number
-  /** What they would take if they never waited. */
-  demand: { samplesPerSecond: number; bytesPerSecond: number }
-  fraction: number
-  /** A step as it was given and as it was slept with nothing else at work (ms). */
-  computeMs: number
-  sleptMs: number
-  /** The rank that waits most: where its time went, and why. */
-  account: Accounting
-  diagnosis: Diagnosis
-  why: string
-  firstBatchMs: number
-  cpuSeconds: number
-  cores: number
-  cpuSecondsPer1000: number
-  peakMemoryBytes: number
-  /** Cores that other programs used meanwhile. */
-  otherCores: number | null
-  /** Share of the data in the page cache, before and after. Null: the system does not say. */
-  cached: { before: number | null; after: number | null }
-  workers: number
-  depth: number
-  slotBytes: number
-  /** Of each rank, where they were asked for. */
-  times?: RankStep[][]
-}
-
 /** Steps that an accelerator has in an epoch. */
-export function stepsPerEpoch({ workload }: Scaled, { records }: WorkloadData, ranks: number): number {
+export function stepsPerEpoch({ workload }, { records }, ranks) {
   return Math.floor(records / (workload.batch * ranks))
 }
-
-export async function measure(of: Scaled, data: WorkloadData, options: MeasureOptions): Promise<Measurement> {
+export async function measure(of, data, options) {
   const { accelerators: count, workers, depth, steps, onNotice } = options
   const before = cachedShare(data)
   const slept = sleptMs(of.computeMs)
   const feed = feedOf(of, data)
-  const opening: OpenOptions = {
+  const opening = {
     // The accelerators sleep: no core is left to them, and nothing is tried while it is measured.
     ...{ workers: workers === 'auto' ? usableCores() : workers, tune: 'off' },
     ...{ world: count, steps, ...(depth !== undefined && { depth }) },
@@ -96,10 +38,9 @@ export async function measure(of: Scaled, data: WorkloadData, options: MeasureOp
       options.onProgress?.(done, total ?? 0, what ?? 'opening', unit ?? 'files'),
   }
   const devices = accelerators(count, of.computeMs)
-  const loaders: Loader[] = []
+  const loaders = []
   try {
-    for (let rank = 0; rank < count; rank++)
-      loaders.push(open(feed, { ...opening, rank }) as unknown as Loader)
+    for (let rank = 0; rank < count; rank++) loaders.push(open(feed, { ...opening, rank }))
     await Promise.all(loaders.map(loader => loader.ready))
     const host = new HostSampler({ gpu: false })
     const looked = host.look()
@@ -151,13 +92,12 @@ export async function measure(of: Scaled, data: WorkloadData, options: MeasureOp
     await Promise.all([...loaders.map(loader => loader.close()), ...devices.map(device => device.close())])
   }
 }
-
 /** A file that bench wrote and that can't be read any more: bench can write it again. */
-function damaged(error: unknown, { paths }: WorkloadData): unknown {
+function damaged(error, { paths }) {
   const file =
     error instanceof SampleError ? error.where.file : error instanceof SourceError ? error.file : undefined
   if (file === undefined || !paths.some(path => resolve(path) === resolve(file))) return error
-  const { message } = error as Error
+  const { message } = error
   return new SourceError(
     `${message}\nbench wrote this file: delete it, and the next run writes it again: rm ${shellWord(file)}`,
     {
@@ -165,17 +105,11 @@ function damaged(error: unknown, { paths }: WorkloadData): unknown {
     },
   )
 }
-
 /** Takes all batches of a loop; the arrays of each are asked for, as a trainer would. */
-async function trainOn(
-  loader: Loader,
-  accelerator: Accelerator,
-  field: string,
-  told?: (steps: number) => void,
-): Promise<RankStep[]> {
-  const steps: RankStep[] = []
+async function trainOn(loader, accelerator, field, told) {
+  const steps = []
   let asked = performance.now()
-  for await (const batch of loader as Loader<Batch>) {
+  for await (const batch of loader) {
     batch.get(field)
     const got = performance.now()
     const computing = accelerator.compute()
@@ -187,9 +121,8 @@ async function trainOn(
   }
   return steps
 }
-
 /** Tells of progress ten times a second at most: short steps are not to be longer by it. */
-function told10({ onProgress, accelerators: count }: MeasureOptions, total: number): (steps: number) => void {
+function told10({ onProgress, accelerators: count }, total) {
   let last = 0
   const what = `training on ${count} simulated ${count === 1 ? 'accelerator' : 'accelerators'}`
   return steps => {
@@ -199,19 +132,16 @@ function told10({ onProgress, accelerators: count }: MeasureOptions, total: numb
     onProgress?.(steps, total, what, 'steps')
   }
 }
-
-function slowest(ranks: readonly RankStep[][], computeMs: number): number {
+function slowest(ranks, computeMs) {
   const each = ranks.map(steps => utilisation([steps], computeMs).dlio)
   return each.indexOf(Math.min(...each))
 }
-
-function stepsPerSecond(steps: readonly RankStep[]): number {
+function stepsPerSecond(steps) {
   const seconds = (steps[steps.length - 1].done - steps[0].done) / 1000
   return (steps.length - 1) / seconds
 }
-
 /** Share of the files' bytes that is in the page cache. */
-function cachedShare({ paths }: WorkloadData): number | null {
+function cachedShare({ paths }) {
   const step = Math.max(1, Math.floor(paths.length / ASKED))
   const asked = paths.filter((_, i) => i % step === 0)
   const found = absentShare(asked.map(path => ({ path, offset: 0, bytes: Number.MAX_SAFE_INTEGER })))

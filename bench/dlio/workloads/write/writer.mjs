@@ -1,41 +1,25 @@
 /** Writes one file of a workload. Runs in threads. */
 import { join } from 'node:path'
-import { Draft } from '../../../system/files/draft.js'
-import type { Handler } from '../../../system/node/threads.js'
-import type { Scaled } from '../table.js'
-import { npzBytes, writeNpz } from './npz.js'
-import { painter } from './pictures.js'
-import { RandomBytes, recordBytesOf } from './random-bytes.js'
-import { tfrecordBytes, writeRecord } from './tfrecord.js'
+import { Draft } from '../../../../dist/system/files/draft.js'
+import { npzBytes, writeNpz } from './npz.mjs'
+import { painter } from './pictures.mjs'
+import { RandomBytes, recordBytesOf } from './random-bytes.mjs'
+import { tfrecordBytes, writeRecord } from './tfrecord.mjs'
 
-export interface WriterSetup {
-  folder: string
-  of: Scaled
-  seed: number
-}
-
-export interface Written {
-  file: number
-  bytes: number
-}
-
-const ENDINGS = { npz: 'npz', tfrecord: 'tfrecord', jpeg: 'jpg' } as const
+const ENDINGS = { npz: 'npz', tfrecord: 'tfrecord', jpeg: 'jpg' }
 /** Digits of a file's number: names sort as numbers do. */
 const DIGITS = 7
-
-export function fileName({ workload }: Scaled, file: number): string {
+export function fileName({ workload }, file) {
   return `${String(file).padStart(DIGITS, '0')}.${ENDINGS[workload.format]}`
 }
-
 /** The first `files` of them, as a pattern. */
-export function filePattern(of: Scaled, files: number): string {
+export function filePattern(of, files) {
   if (files === 1) return fileName(of, 0)
   const [first, last] = [fileName(of, 0), fileName(of, files - 1)]
   return `{${first.slice(0, DIGITS)}..${last.slice(0, DIGITS)}}${first.slice(DIGITS)}`
 }
-
 /** Bytes that file `file` has; of a picture that is known only once it is encoded. */
-export function fileBytes(of: Scaled, seed: number, file: number): number | undefined {
+export function fileBytes(of, seed, file) {
   const { format, recordsPerFile } = of.workload
   if (format === 'jpeg') return undefined
   const one = format === 'npz' ? npzBytes : tfrecordBytes
@@ -43,8 +27,7 @@ export function fileBytes(of: Scaled, seed: number, file: number): number | unde
   for (let i = 0; i < recordsPerFile; i++) bytes += one(recordBytesOf(of, seed, file * recordsPerFile + i))
   return bytes
 }
-
-export function fileWriter({ folder, of, seed }: WriterSetup): Handler<number, Written> {
+export function fileWriter({ folder, of, seed }) {
   const { format, recordsPerFile } = of.workload
   const picture = format === 'jpeg' ? painter(seed) : undefined
   return (file, report) => {

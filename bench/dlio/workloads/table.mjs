@@ -2,41 +2,10 @@
  * The workloads: what DLIO's configurations for MLPerf Storage say of them (record sizes, batch, compute time, the least
  * utilisation). Data as they say, times as they say; the run is ours. So these are DLIO-style workloads, not MLPerf results.
  */
-import { DefinitionError, nearest } from '../../basics/errors.js'
-
+import { DefinitionError, nearest } from '../../../dist/basics/errors.js'
 /** Said wherever a figure is shown. */
 export const NOT_MLPERF = 'DLIO-style workload, not an MLPerf result'
-
-export type WorkloadName = 'unet3d' | 'resnet50' | 'cosmoflow' | 'retinanet'
-export type AcceleratorName = 'a100' | 'h100' | 'b200'
-export type Format = 'npz' | 'tfrecord' | 'jpeg'
-
-export interface Workload {
-  name: WorkloadName
-  format: Format
-  /** Bytes of a record, and their standard deviation. */
-  recordBytes: number
-  deviation: number
-  recordsPerFile: number
-  /** Files of the full workload. Its rules ask for more, where that is less than five times the memory. */
-  fullFiles: number
-  /** Samples of a step of one accelerator. */
-  batch: number
-  /** Time of a step by accelerator (ms). */
-  computeMs: Partial<Record<AcceleratorName, number>>
-  /** Accelerator utilisation that counts as sustained. */
-  leastAu: number
-  /** Files that are written unless told otherwise: 2 to 4 GB. */
-  files: number
-  /** By how much records and compute time are scaled, unless told otherwise. */
-  scale: number
-  /** Whether records can be scaled. Pictures can't: their work is not proportional to their bytes. */
-  scalable: boolean
-  /** What a step delivers, for the report. */
-  delivers: string
-}
-
-const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
+const WORKLOADS = {
   unet3d: {
     ...{ name: 'unet3d', format: 'npz', recordBytes: 146_600_628, deviation: 68_341_808, recordsPerFile: 1 },
     ...{ fullFiles: 3500, batch: 7, computeMs: { a100: 636, h100: 323, b200: 162 }, leastAu: 0.9 },
@@ -69,35 +38,21 @@ const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
     delivers: 'pictures that were decoded and resized to 800×800 (u8), not their bytes',
   },
 }
-
 /** A record has at least so many bytes before it is scaled, and at most so many deviations above the mean. */
 export const LEAST_RECORD = 1_000_000
 export const MOST_DEVIATIONS = 3
-
-/** A workload on an accelerator, scaled: all that data and run need to know. */
-export interface Scaled {
-  workload: Workload
-  accelerator: AcceleratorName
-  scale: number
-  recordBytes: number
-  deviation: number
-  computeMs: number
-}
-
-export function workloadOf(name: string): Workload {
-  if (Object.hasOwn(WORKLOADS, name)) return WORKLOADS[name as WorkloadName]
+export function workloadOf(name) {
+  if (Object.hasOwn(WORKLOADS, name)) return WORKLOADS[name]
   const near = nearest(name, Object.keys(WORKLOADS))
   throw new DefinitionError(
     'options.workload',
     `there is no "${name}"${near ? `, did you mean ${near}?` : ''}: there are ${Object.keys(WORKLOADS).join(', ')}`,
   )
 }
-
 /** `accelerator` undefined: an H100, or the only one that the workload has a time for. */
-export function scaled(workload: Workload, accelerator: string | undefined, scale = workload.scale): Scaled {
-  const known = Object.keys(workload.computeMs) as AcceleratorName[]
-  const chosen = (accelerator?.toLowerCase() ??
-    (known.includes('h100') ? 'h100' : known[0])) as AcceleratorName
+export function scaled(workload, accelerator, scale = workload.scale) {
+  const known = Object.keys(workload.computeMs)
+  const chosen = accelerator?.toLowerCase() ?? (known.includes('h100') ? 'h100' : known[0])
   const computeMs = workload.computeMs[chosen]
   if (computeMs === undefined)
     throw new DefinitionError(
@@ -116,9 +71,8 @@ export function scaled(workload: Workload, accelerator: string | undefined, scal
     computeMs: computeMs * scale,
   }
 }
-
 /** `1/8` or `0.125`. */
-export function parseScale(text: string): number {
+export function parseScale(text) {
   const [, above, below = '1'] = /^\s*(\d+(?:\.\d+)?)\s*(?:\/\s*(\d+(?:\.\d+)?))?\s*$/.exec(text) ?? []
   const scale = Number(above) / Number(below)
   if (!(scale > 0 && scale <= 1))

@@ -1,22 +1,18 @@
 /** What a run of a workload has found, in words. */
-import { bytes, count, ms, percent, rate, someCores } from '../../observe/verdict/units.js'
-import { PART_NAMES } from '../compare/words.js'
-import type { WorkloadData } from './data.js'
-import type { Measurement } from './measure.js'
-import type { Most } from './most.js'
-import { NOT_MLPERF, type Scaled } from './table.js'
+
+import { PART_NAMES } from '../../../dist/bench/compare/words.js'
+import { bytes, count, ms, percent, rate, someCores } from '../../../dist/observe/verdict/units.js'
+import { NOT_MLPERF } from './table.mjs'
 
 /** Parts below this share are not printed. */
 const LEAST = 0.005
 /** Sleeps that are longer than the step by more than this share are no steps of the accelerator that is simulated. */
 const TOO_LONG = 0.1
-
 /** `1 sample`, `2 samples`. */
-export function counted(n: number, noun: string): string {
+export function counted(n, noun) {
   return `${count(n)} ${noun}${n === 1 ? '' : 's'}`
 }
-
-export function reportText(of: Scaled, data: WorkloadData, measured: Measurement, most?: Most): string {
+export function reportText(of, data, measured, most) {
   const { workload, scale, accelerator } = of
   const share = scale === 1 ? '' : ` at 1/${Number((1 / scale).toFixed(3))} of its size`
   const title = `${workload.name}${share}, simulated ${accelerator.toUpperCase()}: ${NOT_MLPERF}`
@@ -28,10 +24,7 @@ export function reportText(of: Scaled, data: WorkloadData, measured: Measurement
   const wide = Math.max(...rows.map(([name]) => name.length))
   return [title, '', ...rows.map(([name, value]) => `${name.padEnd(wide)}  ${value}`)].join('\n')
 }
-
-type Row = readonly [name: string, value: string]
-
-function dataRows(of: Scaled, data: WorkloadData, measured: Measurement): Row[] {
+function dataRows(of, data, measured) {
   const { cached, demand, accelerators, sleptMs } = measured
   const { workload } = of
   const share = cached.before === null ? 'not known' : `${percent(cached.before)} of it`
@@ -49,38 +42,32 @@ function dataRows(of: Scaled, data: WorkloadData, measured: Measurement): Row[] 
       `${counted(workload.batch, 'sample')} every ${ms(of.computeMs)}: ${bytes(demand.bytesPerSecond / accelerators)}/s an accelerator`,
     ],
     ...(sleptMs > (1 + TOO_LONG) * of.computeMs
-      ? ([
+      ? [
           [
             'note',
             `a step of ${ms(of.computeMs)} can't be slept here, it takes ${ms(sleptMs)}: AU says little, take a larger --scale`,
           ],
-        ] as const)
+        ]
       : []),
   ]
 }
-
-function mostRows({ workload }: Scaled, { accelerators, tried, stopped }: Most): Row[] {
+function mostRows({ workload }, { accelerators, tried, stopped }) {
   const list = [...tried].sort((a, b) => a.accelerators - b.accelerators)
   return [
     [
       'sustained',
       `${accelerators} at an AU of ${percent(workload.leastAu)} or more${stopped ? ` (${stopped})` : ''}`,
     ],
-    ...list.map(
-      (m): Row => [
-        `  ${m.accelerators}`,
-        `AU ${percent(m.au.dlio)}, ${rate(m.samplesPerSecond)}, ${bytes(m.bytesPerSecond)}/s`,
-      ],
-    ),
+    ...list.map(m => [
+      `  ${m.accelerators}`,
+      `AU ${percent(m.au.dlio)}, ${rate(m.samplesPerSecond)}, ${bytes(m.bytesPerSecond)}/s`,
+    ]),
     ['', 'what follows is of the most that are sustained, or of 1'],
   ]
 }
-
-function runRows({ workload }: Scaled, m: Measurement): Row[] {
+function runRows({ workload }, m) {
   const { parts } = m.account
-  const named = (Object.keys(parts) as (keyof typeof parts)[]).filter(
-    part => part !== 'ideal' && parts[part] >= LEAST,
-  )
+  const named = Object.keys(parts).filter(part => part !== 'ideal' && parts[part] >= LEAST)
   const where = named.map(part => `${PART_NAMES[part]} ${percent(parts[part])}`).join(', ')
   const enough = m.sustained ? 'sustained' : 'not sustained'
   return [

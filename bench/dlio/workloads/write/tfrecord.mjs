@@ -4,20 +4,16 @@
  *
  *   Example  1: Features   1: { 1: name, 2: Feature 1: BytesList 1: bytes } …   and   { … 2: Feature 3: Int64List 1: varint }
  */
-import { crc32c } from '../../../codec/checksum.js'
-import { FRAME, HEAD, masked } from '../../../source/tfrecord/record.js'
-import type { Draft } from '../../../system/files/draft.js'
-import type { RandomBytes } from './random-bytes.js'
+import { crc32c } from '../../../../dist/codec/checksum.js'
+import { FRAME, HEAD, masked } from '../../../../dist/source/tfrecord/record.js'
 
 const FOOT = FRAME - HEAD
-
 /** Bytes of a record of so many bytes of an image, with all that stands around them. */
-export function tfrecordBytes(image: number): number {
+export function tfrecordBytes(image) {
   return FRAME + before(image).length + image + after(image).length
 }
-
 /** Appends one record. */
-export function writeRecord(draft: Draft, image: number, random: RandomBytes): void {
+export function writeRecord(draft, image, random) {
   const first = before(image)
   const last = after(image)
   const length = first.length + image + last.length
@@ -26,7 +22,7 @@ export function writeRecord(draft: Draft, image: number, random: RandomBytes): v
   head.writeUInt32LE(masked(crc32c(head.subarray(0, 8))), 8)
   draft.write(head)
   let crc = 0
-  const write = (piece: Uint8Array): void => {
+  const write = piece => {
     crc = crc32c(piece, crc)
     draft.write(piece)
   }
@@ -37,9 +33,8 @@ export function writeRecord(draft: Draft, image: number, random: RandomBytes): v
   foot.writeUInt32LE(masked(crc), 0)
   draft.write(foot)
 }
-
 /** All of the example before the bytes of its image. */
-function before(image: number): Buffer {
+function before(image) {
   const list = 1 + varint(image).length + image
   const feature = 1 + varint(list).length + list
   const entry = 2 + 'image'.length + 1 + varint(feature).length + feature
@@ -53,27 +48,23 @@ function before(image: number): Buffer {
     tag(1, image),
   ])
 }
-
 /** And behind them. */
-function after(image: number): Buffer {
+function after(image) {
   const packed = varint(image)
   const list = Buffer.concat([tag(1, packed.length), packed])
   const feature = Buffer.concat([tag(3, list.length), list])
   const entry = Buffer.concat([named('size'), tag(2, feature.length), feature])
   return Buffer.concat([tag(1, entry.length), entry])
 }
-
-function named(name: string): Buffer {
+function named(name) {
   return Buffer.concat([tag(1, name.length), Buffer.from(name)])
 }
-
 /** A field whose value has a length. */
-function tag(field: number, length: number): Buffer {
+function tag(field, length) {
   return Buffer.concat([Buffer.of((field << 3) | 2), varint(length)])
 }
-
-function varint(value: number): Buffer {
-  const out: number[] = []
+function varint(value) {
+  const out = []
   for (; value >= 128; value = Math.floor(value / 128)) out.push((value % 128) | 128)
   return Buffer.of(...out, value)
 }

@@ -6,33 +6,15 @@
  *
  * The mean over epochs is taken for each rank, then over ranks. An epoch of one step says nothing, and is left out.
  */
-
-/** One step of a rank. Times are ms, points in time on one clock. */
-export interface RankStep {
-  epoch: number
-  /** The batch was asked for, was there, and the step was over. */
-  asked: number
-  got: number
-  done: number
-  /** How long the accelerator computed, as it was measured. */
-  compute: number
-}
-
-export interface Utilisation {
-  dlio: number
-  nominal: number
-}
-
 /** Of all ranks. NaN: no epoch has two steps. */
-export function utilisation(ranks: readonly (readonly RankStep[])[], computeMs: number): Utilisation {
+export function utilisation(ranks, computeMs) {
   const each = ranks.map(steps => blocks(steps).map(block => ofBlock(block, computeMs)))
-  const over = (of: (au: Utilisation) => number): number => mean(each.map(epochs => mean(epochs.map(of))))
+  const over = of => mean(each.map(epochs => mean(epochs.map(of))))
   return { dlio: over(au => au.dlio), nominal: over(au => au.nominal) }
 }
-
 /** Steps of a rank by epochs, those of one step left out. */
-function blocks(steps: readonly RankStep[]): RankStep[][] {
-  const byEpoch = new Map<number, RankStep[]>()
+function blocks(steps) {
+  const byEpoch = new Map()
   for (const step of steps) {
     const block = byEpoch.get(step.epoch)
     if (block) block.push(step)
@@ -40,14 +22,12 @@ function blocks(steps: readonly RankStep[]): RankStep[][] {
   }
   return [...byEpoch.values()].filter(block => block.length > 1)
 }
-
-function ofBlock(block: readonly RankStep[], computeMs: number): Utilisation {
+function ofBlock(block, computeMs) {
   const [first, ...rest] = block
   const wall = block[block.length - 1].done - first.asked - (first.done - first.asked)
   const compute = rest.reduce((sum, step) => sum + step.compute, 0)
   return { dlio: compute / wall, nominal: (rest.length * computeMs) / wall }
 }
-
-function mean(values: readonly number[]): number {
+function mean(values) {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }

@@ -1,17 +1,13 @@
 /** The feed of each workload: sources of Millrace over the files that were written. What is delivered is what was read. */
-import { BudgetError } from '../../basics/errors.js'
-import type { FeedJson, FieldJson, SourceJson } from '../../define/types.js'
-import { bytes as inBytes } from '../../observe/verdict/units.js'
-import type { WorkloadData } from './data.js'
-import type { Scaled } from './table.js'
-import { recordBytesOf } from './write/random-bytes.js'
+import { BudgetError } from '../../../dist/basics/errors.js'
+import { bytes as inBytes } from '../../../dist/observe/verdict/units.js'
+import { recordBytesOf } from './write/random-bytes.mjs'
 
 /** RetinaNet's input. */
 const PICTURE = [800, 800]
 /** A slot has room for so many bytes at most; ragged fields take their room twice. */
 const SLOT = 2 ** 31
-
-export function feedOf(of: Scaled, data: WorkloadData): FeedJson {
+export function feedOf(of, data) {
   const { workload } = of
   return {
     source: sourceOf(of, data),
@@ -20,17 +16,14 @@ export function feedOf(of: Scaled, data: WorkloadData): FeedJson {
     batch: { size: workload.batch, last: 'drop' },
   }
 }
-
-export function fieldOf({ workload }: Scaled): 'x' | 'image' {
+export function fieldOf({ workload }) {
   return workload.format === 'npz' ? 'x' : 'image'
 }
-
-function sourceOf({ workload }: Scaled, { pattern }: WorkloadData): SourceJson {
+function sourceOf({ workload }, { pattern }) {
   if (workload.format === 'npz') return { npz: pattern }
   return workload.format === 'tfrecord' ? { tfrecord: pattern } : { files: pattern }
 }
-
-function field(of: Scaled, data: WorkloadData): FieldJson {
+function field(of, data) {
   const { format } = of.workload
   if (format === 'jpeg') return { from: 'jpg', as: 'image', apply: [{ resize: PICTURE }] }
   // Records of one size need no lengths.
@@ -39,9 +32,8 @@ function field(of: Scaled, data: WorkloadData): FieldJson {
   if (format === 'tfrecord') return { from: 'image', as: 'bytes', ragged }
   return { from: 'x', as: 'npy', dtype: 'u8', shape: [ragged.max], ragged: { total: ragged.total } }
 }
-
 /** The longest record, and as much as the longest records of a batch have together. */
-function raggedOf(of: Scaled, { records, seed }: WorkloadData): { max: number; total: number } {
+function raggedOf(of, { records, seed }) {
   const sizes = Array.from({ length: records }, (_, record) => recordBytesOf(of, seed, record))
   sizes.sort((a, b) => b - a)
   const total = sizes.slice(0, of.workload.batch).reduce((sum, size) => sum + size, 0)

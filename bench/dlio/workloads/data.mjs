@@ -10,17 +10,16 @@
 import { closeSync, openSync, readFileSync, readSync, statfsSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { SourceError } from '../../basics/errors.js'
-import { count, bytes as inBytes } from '../../observe/verdict/units.js'
-import { cacheFolder } from '../../system/files/cache-folder.js'
-import { sweepDrafts, writeWhole } from '../../system/files/draft.js'
-import { makeFolder } from '../../system/files/folder.js'
-import { kindOf } from '../../system/files/regular.js'
-import { spread } from '../../system/node/threads.js'
-import type { Scaled } from './table.js'
-import { painter } from './write/pictures.js'
-import { RandomBytes } from './write/random-bytes.js'
-import { fileBytes, fileName, filePattern, fileWriter, type Written } from './write/writer.js'
+import { SourceError } from '../../../dist/basics/errors.js'
+import { count, bytes as inBytes } from '../../../dist/observe/verdict/units.js'
+import { cacheFolder } from '../../../dist/system/files/cache-folder.js'
+import { sweepDrafts, writeWhole } from '../../../dist/system/files/draft.js'
+import { makeFolder } from '../../../dist/system/files/folder.js'
+import { kindOf } from '../../../dist/system/files/regular.js'
+import { spread } from '../../../dist/system/node/threads.js'
+import { painter } from './write/pictures.mjs'
+import { RandomBytes } from './write/random-bytes.mjs'
+import { fileBytes, fileName, filePattern, fileWriter } from './write/writer.mjs'
 
 /** Changes where the same parameters make other data. */
 const VERSION = 1
@@ -31,45 +30,7 @@ const SPARE = 1 << 30
 const COMPARED = 3
 /** So many bytes of each. */
 const SAMPLE = 4096
-
-export interface DataOptions {
-  /** The folder of all sets; that of the user's cache unless told otherwise. */
-  folder?: string
-  files?: number
-  /** In place of `files`: about so many bytes. */
-  size?: number
-  seed: number
-  /** Threads that write; as many as there are cores unless told otherwise, 0: the calling one. */
-  threads?: number
-  onProgress?: (done: number, total: number, what: string, unit: string) => void
-  onNotice?: (text: string) => void
-}
-
-export interface WorkloadData {
-  folder: string
-  pattern: string
-  files: number
-  records: number
-  bytes: number
-  fullBytes: number
-  seed: number
-  /** Bytes of each record in memory are at most so many. */
-  largest: number
-  /** Paths of all files. */
-  paths: string[]
-  reused: boolean
-}
-
-interface Manifest {
-  version: number
-  workload: string
-  scale: number
-  seed: number
-  /** Bytes of each file, by its number. */
-  sizes: number[]
-}
-
-export async function makeData(of: Scaled, options: DataOptions): Promise<WorkloadData> {
+export async function makeData(of, options) {
   const { seed, onProgress, onNotice } = options
   const files = filesOf(of, options)
   const folder = join(options.folder ?? join(cacheFolder(), 'workloads'), setName(of, seed))
@@ -78,8 +39,8 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
   checkRoom(folder, files * meanFileBytes(of), 'blocks') // before so many files are looked for
   const right = rightFile(of, seed)
   const known = believed(folder, of, seed, right)
-  const sizes: number[] = []
-  const missing: number[] = []
+  const sizes = []
+  const missing = []
   for (let file = 0; file < files; file++) {
     const path = join(folder, fileName(of, file))
     const size = sizeOf(path)
@@ -97,15 +58,15 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
     let done = 0
     await spread({
       threads: options.threads ?? availableParallelism(),
-      worker: new URL('./write/worker.js', import.meta.url),
+      worker: new URL('./write/worker.mjs', import.meta.url),
       setup: { folder, of, seed },
       start: fileWriter,
       tasks: missing,
       onProgress: more => onProgress?.((done += more), bytes, 'writing data', 'bytes'),
-      onResult: ({ file, bytes }: Written) => void (sizes[file] = bytes),
+      onResult: ({ file, bytes }) => void (sizes[file] = bytes),
     })
   }
-  const manifest: Manifest = {
+  const manifest = {
     version: VERSION,
     workload: of.workload.name,
     scale: of.scale,
@@ -122,26 +83,22 @@ export async function makeData(of: Scaled, options: DataOptions): Promise<Worklo
     paths: sizes.map((_, file) => join(folder, fileName(of, file))),
   }
 }
-
-function filesOf(of: Scaled, { files, size }: DataOptions): number {
+function filesOf(of, { files, size }) {
   const { workload } = of
   if (files !== undefined) return Math.max(1, files)
   if (size !== undefined) return Math.max(1, Math.round(size / meanFileBytes(of)))
   // The default is said for the default scale: smaller records are more of them, up to a point.
   return Math.min(4 * workload.files, Math.round((workload.files * workload.scale) / of.scale))
 }
-
-function meanFileBytes({ recordBytes, workload }: Scaled): number {
+function meanFileBytes({ recordBytes, workload }) {
   return recordBytes * workload.recordsPerFile
 }
-
-function setName({ workload, scale }: Scaled, seed: number): string {
+function setName({ workload, scale }, seed) {
   const share = scale === 1 ? '' : `-1of${Number((1 / scale).toFixed(3))}`
   return `${workload.name}${share}-seed${seed}`
 }
-
 /** The sizes that the manifest has, if it can be believed; none otherwise. */
-function believed(folder: string, of: Scaled, seed: number, right: ReturnType<typeof rightFile>): number[] {
+function believed(folder, of, seed, right) {
   const sizes = manifestSizes(folder, of, seed)
   if (!sizes.every((size, file) => (fileBytes(of, seed, file) ?? size) === size)) return []
   const step = Math.max(1, Math.floor(sizes.length / COMPARED))
@@ -152,9 +109,8 @@ function believed(folder: string, of: Scaled, seed: number, right: ReturnType<ty
   }
   return sizes
 }
-
-function manifestSizes(folder: string, of: Scaled, seed: number): number[] {
-  let manifest: Partial<Manifest> | null
+function manifestSizes(folder, of, seed) {
+  let manifest
   try {
     manifest = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8'))
   } catch {
@@ -164,9 +120,8 @@ function manifestSizes(folder: string, of: Scaled, seed: number): number[] {
   const about = version === VERSION && workload === of.workload.name && scale === of.scale
   return about && manifest?.seed === seed && Array.isArray(sizes) ? sizes : []
 }
-
 /** Undefined: it has to be written. */
-function sizeOf(path: string): number | undefined {
+function sizeOf(path) {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.isFile()) return stats?.size
   throw new SourceError(
@@ -176,13 +131,12 @@ function sizeOf(path: string): number | undefined {
     },
   )
 }
-
 /**
  * Tells whether a file has the size that it should have, and begins as it should: the first random bytes stand there as they are. How
  * large a picture is, is only known by encoding it again.
  */
-function rightFile(of: Scaled, seed: number): (path: string, file: number, size: number) => boolean {
-  let paint: ReturnType<typeof painter> | undefined
+function rightFile(of, seed) {
+  let paint
   return (path, file, size) => {
     if (of.workload.format !== 'jpeg')
       return size === fileBytes(of, seed, file) && begin(path).includes(new RandomBytes(seed, file).first(64))
@@ -191,8 +145,7 @@ function rightFile(of: Scaled, seed: number): (path: string, file: number, size:
     return size === picture.length && begin(path).equals(picture.subarray(0, SAMPLE))
   }
 }
-
-function begin(path: string): Buffer {
+function begin(path) {
   const fd = openSync(path, 'r')
   try {
     const bytes = Buffer.alloc(SAMPLE)
@@ -201,9 +154,8 @@ function begin(path: string): Buffer {
     closeSync(fd)
   }
 }
-
 /** Throws where so many bytes don't fit: into what is free of the disk, or into all of it. */
-function checkRoom(folder: string, bytes: number, of: 'bavail' | 'blocks'): void {
+function checkRoom(folder, bytes, of) {
   const disk = statfsSync(folder)
   if (bytes + SPARE > disk[of] * disk.bsize)
     throw new SourceError(

@@ -1,19 +1,15 @@
 /** `millrace bench --workload`: writes the data where they are not there yet, trains on them, and reports. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { DefinitionError } from '../../basics/errors.js'
-import { writeWhole } from '../../system/files/draft.js'
-import { makeFolder } from '../../system/files/folder.js'
-import { startChild } from '../measure/child.js'
-import { makeData, type WorkloadData } from './data.js'
-import { type Measurement, type MeasureOptions, stepsPerEpoch } from './measure.js'
-import type { MeasureTask, Told } from './measure-process.js'
-import { type Most, mostAccelerators } from './most.js'
-import type { WorkloadOptions } from './options.js'
-import { counted, reportText } from './report.js'
-import { NOT_MLPERF, parseScale, type Scaled, scaled, workloadOf } from './table.js'
-
-export { WORKLOAD_OPTIONS, type WorkloadOptions } from './options.js'
+import { DefinitionError } from '../../../dist/basics/errors.js'
+import { startChild } from '../../../dist/bench/measure/child.js'
+import { writeWhole } from '../../../dist/system/files/draft.js'
+import { makeFolder } from '../../../dist/system/files/folder.js'
+import { makeData } from './data.mjs'
+import { stepsPerEpoch } from './measure.mjs'
+import { mostAccelerators } from './most.mjs'
+import { counted, reportText } from './report.mjs'
+import { NOT_MLPERF, parseScale, scaled, workloadOf } from './table.mjs'
 
 /** Unless steps or epochs are given, a run ends after about so many seconds of compute, or after so many epochs. */
 const SECONDS = 30
@@ -23,14 +19,7 @@ const SEED = 10
 /** An epoch of fewer steps has no utilisation: the first does not count. */
 const LEAST_IN_EPOCH = 2
 const READ_AT_ONCE = 4 << 20
-
-/** Whether accelerators are sustained is a finding, and no failure: `json.sustained` says it. */
-export interface WorkloadOutcome {
-  json: object
-  text: string
-}
-
-export async function benchWorkload(options: WorkloadOptions): Promise<WorkloadOutcome> {
+export async function benchWorkload(options) {
   const workload = workloadOf(options.workload)
   const of = scaled(
     workload,
@@ -59,8 +48,8 @@ export async function benchWorkload(options: WorkloadOptions): Promise<WorkloadO
   const log = options['steps-log']
   if (log !== undefined) makeFolder(dirname(resolve(log)))
   const { workers = 'auto', depth } = options
-  const logged: string[] = []
-  const run = async (accelerators: number): Promise<Measurement> => {
+  const logged = []
+  const run = async accelerators => {
     const steps = stepsOf(stepsPerEpoch(of, data, accelerators), of.computeMs, options)
     const keepSteps = log !== undefined
     const { times = [], ...measured } = await inProcess(
@@ -77,21 +66,16 @@ export async function benchWorkload(options: WorkloadOptions): Promise<WorkloadO
     return outcome(of, data, measured)
   }
   const most = await mostAccelerators(possible, run)
-  const shown = most.tried.find(({ accelerators }) => accelerators === Math.max(1, most.accelerators))!
+  const shown = most.tried.find(({ accelerators }) => accelerators === Math.max(1, most.accelerators))
   return outcome(of, data, shown, most)
 }
-
 /** Each measurement has a process of its own: the memory of one says nothing of the next. */
-function inProcess(
-  task: MeasureTask,
-  { onProgress, onNotice }: Pick<MeasureOptions, 'onProgress' | 'onNotice'>,
-): Promise<Measurement> {
-  const script = new URL('./measure-process.js', import.meta.url)
-  const tell = (what: Told) => (typeof what === 'string' ? onNotice?.(what) : onProgress?.(...what))
-  return startChild<MeasureTask, Measurement, Told>(script, task, tell).answer
+function inProcess(task, { onProgress, onNotice }) {
+  const script = new URL('./measure-process.mjs', import.meta.url)
+  const tell = what => (typeof what === 'string' ? onNotice?.(what) : onProgress?.(...what))
+  return startChild(script, task, tell).answer
 }
-
-function outcome(of: Scaled, data: WorkloadData, measured: Measurement, most?: Most): WorkloadOutcome {
+function outcome(of, data, measured, most) {
   const { workload, accelerator, scale, computeMs } = of
   const { paths: _, ...about } = data
   const json = {
@@ -105,32 +89,22 @@ function outcome(of: Scaled, data: WorkloadData, measured: Measurement, most?: M
   }
   return { json, text: reportText(of, data, measured, most) }
 }
-
 /** Steps of each accelerator: as given; otherwise whole epochs, where there is time for one. */
-export function stepsOf(
-  inEpoch: number,
-  computeMs: number,
-  { epochs, steps }: Pick<WorkloadOptions, 'epochs' | 'steps'>,
-): number {
+export function stepsOf(inEpoch, computeMs, { epochs, steps }) {
   if (epochs !== undefined || steps !== undefined)
     return Math.min(steps ?? Infinity, (epochs ?? Infinity) * inEpoch)
   const most = Math.max(LEAST_STEPS, Math.round((SECONDS * 1000) / computeMs))
   return most < inEpoch ? most : Math.min(EPOCHS, Math.floor(most / inEpoch)) * inEpoch
 }
-
-function countOf(text: string): number | 'max' {
+function countOf(text) {
   if (text === 'max') return text
   const number = Number(text)
   if (!Number.isInteger(number) || number < 1)
     throw new DefinitionError('options.accelerators', `it is a whole number from 1, or max, not "${text}"`)
   return number
 }
-
 /** Reads all files once. */
-async function warmUp(
-  { paths, bytes }: WorkloadData,
-  onProgress: WorkloadOptions['onProgress'],
-): Promise<void> {
+async function warmUp({ paths, bytes }, onProgress) {
   const buffer = new Uint8Array(READ_AT_ONCE)
   let done = 0
   for (const path of paths) {
