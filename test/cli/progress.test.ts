@@ -4,10 +4,10 @@ import { LiveText } from '../../src/cli/live/progress.js'
 import { Progress, showProgress } from '../../src/cli/progress.js'
 import { account } from '../../src/observe/account/account.js'
 import type { Watched } from '../../src/observe/live/watcher.js'
-import { simulate, type Workload } from '../../src/observe/model/simulate.js'
 import { conclude } from '../../src/observe/verdict/judge.js'
 import { losing, recordOf } from '../observe/live/records.js'
 import { millrace } from '../prepare/helpers.js'
+import { simulate, type Workload } from '../support/simulated/simulate.js'
 
 /** What is seen of a computed run. */
 function seen(workload: Partial<Workload>): Pick<Watched, 'record' | 'window'> {

@@ -6,7 +6,7 @@
 import type { Ended, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
 import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import { predict } from '../../../src/observe/model/predict.js'
-import type { Workload } from '../../../src/observe/model/simulate.js'
+import type { Workload } from '../../support/simulated/simulate.js'
 import { definition, FEED, FIELDS } from './feed.js'
 import { type Looked, look, makersOf, pointsOf, recordOf, START, type Stage } from './looks.js'
 

@@ -1,6 +1,13 @@
 /** What happened in a computed run, and what is told of a window of it: with errors, where the workload has them. */
-import { clipSlice } from '../../account/maker-slices.js'
-import type { ClaimTimes, Evidence, HostSignals, MakerSlice, RankTimes, StepTimes } from '../../evidence.js'
+import { clipSlice } from '../../../../src/observe/account/maker-slices.js'
+import type {
+  ClaimTimes,
+  Evidence,
+  HostSignals,
+  MakerSlice,
+  RankTimes,
+  StepTimes,
+} from '../../../../src/observe/evidence.js'
 import type { Maker } from './maker.js'
 import {
   claimsOf,
