@@ -46,9 +46,7 @@ const ROOMS: Record<string, readonly string[]> = {
     ...['system', 'transform', 'tune'],
   ],
   diagnose: ['basics', 'define', 'deliver', 'engine', 'observe', 'order', 'source', 'spans', 'system'],
-  bench: [
-    ...['basics', 'batch', 'codec', 'define', 'deliver', 'diagnose', 'observe', 'source', 'spans', 'system'],
-  ],
+  bench: [...['basics', 'batch', 'define', 'deliver', 'diagnose', 'observe', 'spans', 'system']],
   dashboard: ['basics', 'batch', 'diagnose', 'engine', 'observe', 'spans', 'transform'],
   prepare: ['basics', 'codec', 'decode', 'define', 'source', 'spans', 'store', 'system', 'tokenize'],
   cli: [

@@ -13,7 +13,6 @@ const ELSEWHERE: Record<string, string> = {
   'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
-  'src/observe/model/simulate.ts': 'makes windows of known truth: tests compare the model with it',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */

@@ -124,7 +124,7 @@ def torch(name, accelerator, about, workers, options):
     return program([options.python, HERE / "torch_loader.py", json.dumps(given)])
 
 
-# ms of a step at full size, as in src/bench/workloads/table.ts: Millrace's answers are compared.
+# ms of a step at full size, as in bench/dlio/workloads/table.mjs: Millrace's answers are compared.
 COMPUTE = {
     "cosmoflow": {"h100": 3.5},
     "unet3d": {"a100": 636, "h100": 323},

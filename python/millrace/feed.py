@@ -76,9 +76,7 @@ class Feed(Opened):
     * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
       ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/trace.md.
     * ``log``: a folder for the run log, a line of JSON a second (by default MILLRACE_LOG's; False: none): see
-      docs/run-log.md. ``alerts``: rules such as ["lost>5% 60s", "silent 120s"]: a line is logged when one
-      begins to hold and when it ends. ``progress``: a line on stderr says how fast it is, what is lost and
-      why.
+      docs/run-log.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
@@ -113,7 +111,6 @@ class Feed(Opened):
         observe: Optional[str] = None,
         trace: "str | os.PathLike[str] | None" = None,
         log: "str | os.PathLike[str] | bool | None" = None,
-        alerts: Sequence[str] = (),
         progress: bool = False,
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
@@ -147,7 +144,6 @@ class Feed(Opened):
             tune=tune,
             affinity=affinity,
             log=log,
-            alerts=alerts,
         )
 
         def ask(now: Rank) -> Tuple[Meeting, Dict[str, Any]]:

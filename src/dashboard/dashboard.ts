@@ -12,7 +12,7 @@ import { type RunHere, runsHere } from './run/runs.js'
 import { ShownRun } from './run/shown-run.js'
 import { DashboardServer } from './server/http.js'
 import type { Shown } from './server/requests.js'
-import type { Alert, RunName } from './view.js'
+import type { RunName } from './view.js'
 
 /** How often runs are looked at (ms). */
 const OFTEN = 1000
@@ -33,9 +33,6 @@ export interface DashboardOptions {
   price: number
   /** A folder of run logs. */
   log?: string
-  /** Rules of alerts, and what is told of them. */
-  alerts?: readonly string[]
-  onAlert?: (alert: Alert) => void
   /** How long a step of the attached trainer takes with its batch at hand (ms), where that is known. */
   idealMs?: number
   version: string

@@ -15,8 +15,6 @@ export interface Events {
   recent: Recent
   /** Every second. */
   now: Now
-  /** Whenever one fires or ends. */
-  alert: Alert
   /** The run has ended; the page stays as it is. */
   ended: Ended
   /** Every 2 s, whether or not there is a run: a stream without it is broken. By the server's clock (ms since 1970). */
@@ -125,13 +123,6 @@ export interface BadSample {
   picture: string | null
 }
 
-export interface Alert {
-  rule: string
-  /** Since when it holds (ms since 1970); null: it has ended. */
-  since: number | null
-  text: string
-}
-
 /** `GET /api/timeline?seconds=5`: what each thread did, oldest first. Times in ms from `from`. */
 export interface Timeline {
   from: number
@@ -168,7 +159,6 @@ export interface Snapshot {
   history: HistoryPoint[]
   now: Now | null
   recent: Recent
-  alerts: Alert[]
   ended: Ended | null
   timeline: Timeline | null
   gallery: Gallery | null

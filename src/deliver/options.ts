@@ -61,8 +61,6 @@ export interface OpenOptions extends DeviceOptions {
   log?: string | false
   /** What spans, run logs and dashboards call the run. By default the kind of its source, and its first path. */
   name?: string
-  /** Rules such as "lost>5% 60s": `notice` is told when one begins to hold and when it ends (docs/run-log.md). */
-  alerts?: readonly string[]
   /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
   nvcomp?: boolean
   /** With decode "gpu": the share of images, 0…1, that workers decode all the same, so that both work. */
@@ -111,7 +109,6 @@ const NAMES: Record<keyof OpenOptions, true> = {
   observe: true,
   affinity: true,
   log: true,
-  alerts: true,
   nvcomp: true,
   cpuShare: true,
   progress: true,
@@ -140,7 +137,6 @@ export interface OpenedOptions extends FeedingOptions {
   progress?: OpenOptions['progress']
   notice?: OpenOptions['notice']
   log?: LogOptions
-  alerts?: readonly string[]
 }
 
 /** `trainer`: the process that the feed is for. */
@@ -179,8 +175,12 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
     progress: options.progress,
     notice: options.notice,
     log: logOf(options.log),
-    alerts: options.alerts,
   }
+}
+
+/** Options of before, and what to do in place of each: they have no effect, and a notice says so. */
+const REMOVED: Readonly<Record<string, string>> = {
+  alerts: 'let Prometheus watch prometheus(), or read the run log (option log)',
 }
 
 /** For programs without types. (Clients of another version may send what this one does not know.) */
@@ -188,6 +188,10 @@ export function checkNames(options: OpenOptions): void {
   const known = Object.keys(NAMES)
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
+    if (REMOVED[name] !== undefined) {
+      options.notice?.(`${name} has no effect any more: ${REMOVED[name]}`)
+      continue
+    }
     const near = nearest(name, known)
     throw new DefinitionError(
       `options.${name}`,

@@ -4,10 +4,10 @@ import { LiveText } from '../../src/cli/live/progress.js'
 import { Progress, showProgress } from '../../src/cli/progress.js'
 import { account } from '../../src/observe/account/account.js'
 import type { Watched } from '../../src/observe/live/watcher.js'
-import { simulate, type Workload } from '../../src/observe/model/simulate.js'
 import { conclude } from '../../src/observe/verdict/judge.js'
 import { losing, recordOf } from '../observe/live/records.js'
 import { millrace } from '../prepare/helpers.js'
+import { simulate, type Workload } from '../support/simulated/simulate.js'
 
 /** What is seen of a computed run. */
 function seen(workload: Partial<Workload>): Pick<Watched, 'record' | 'window'> {
@@ -132,11 +132,5 @@ describe('every verb', () => {
       expect(await millrace('run', INLINE, '--workers', '0', flag, '--json')).toMatchObject({ code: 0 })
     const { stdout } = await millrace('pack', '--help')
     expect(stdout).toContain('--no-progress')
-  })
-
-  test('run refuses a rule that makes no sense before it opens anything', async () => {
-    const { code, stderr } = await millrace('run', INLINE, '--alert', 'lost>5')
-    expect(code).toBe(2)
-    expect(stderr).toContain('--alert: alert "lost>5": "5" is no amount of "lost": such as lost>5% 60s')
   })
 })

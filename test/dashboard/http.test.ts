@@ -26,7 +26,6 @@ function shown(control = true): Shown {
       history: [],
       recent: { seconds: [], slots: [] },
       now: null,
-      alerts: [],
       ended: null,
     }),
     timeline: seconds => ({ from: 0, to: 1000 * seconds, lanes: [] }),

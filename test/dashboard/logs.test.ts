@@ -3,11 +3,9 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Dashboard } from '../../src/dashboard/dashboard.js'
-import { Alarms } from '../../src/dashboard/run/alarms.js'
 import { isBadNote, isRingNote } from '../../src/dashboard/run/check-notes.js'
 import { Logs } from '../../src/dashboard/run/logs.js'
 import { toldOf } from '../../src/dashboard/run/told.js'
-import type { Alert } from '../../src/dashboard/view.js'
 import type { RunRecord } from '../../src/observe/live/record.js'
 import { type LogHeader, lineText } from '../../src/observe/log/lines.js'
 import { losing, recordOf } from '../observe/live/records.js'
@@ -19,9 +17,9 @@ afterEach(() => {
   for (const dashboard of dashboards.splice(0)) dashboard.close()
 })
 
-async function start(log: string, more: { alerts?: string[]; onAlert?: (alert: Alert) => void } = {}) {
+async function start(log: string) {
   const dashboard = await Dashboard.start({
-    ...{ control: false, price: 2, version: '1', host: '127.0.0.1', port: 0, log, ...more },
+    ...{ control: false, price: 2, version: '1', host: '127.0.0.1', port: 0, log },
   })
   dashboards.push(dashboard)
   return dashboard
@@ -166,60 +164,14 @@ test('a file that has not grown is not read again; what is added to it is', () =
   const log = logIn(folder, from)
   log.record(1)
   const logs = new Logs(folder)
-  expect(logs.last('cats', 1)[0].step).toBe(10)
+  expect([...logs.newest()!.files].map(({ records }) => records.at(-1)!.step)).toEqual([10])
   log.record(2)
   logs.look()
-  expect(logs.last('cats', 1)[0].step).toBe(20)
+  expect([...logs.newest()!.files].map(({ records }) => records.at(-1)!.step)).toEqual([20])
   // Only the last record is kept, until its run is shown.
   expect([...logs.newest()!.files].map(({ records }) => records.length)).toEqual([1])
   expect(logs.history('cats', 1)).toHaveLength(2)
   expect([...logs.newest()!.files].map(({ records }) => records.length)).toEqual([2])
-})
-
-describe('alarms of ranks elsewhere', () => {
-  const at = (second: number, more: Partial<RunRecord> = {}) =>
-    recordOf(second, { rank: 1, world: 2, ...more })
-  const ms = (second: number) => recordOf(second).time
-
-  test('count a record once, however often it is seen', () => {
-    const alarms = new Alarms(['lost>90% 10s'])
-    for (let i = 0; i < 60; i++) expect(alarms.look([at(1, losing(0.97))], ms(i))).toEqual([])
-    // Ten real seconds do it.
-    const told = Array.from({ length: 10 }, (_, i) =>
-      alarms.look([at(2 + i, losing(0.97))], ms(2 + i)),
-    ).flat()
-    expect(told).toHaveLength(1)
-    expect(told[0].rule).toBe('lost>90% 10s (rank 1)')
-  })
-
-  test('take lines of 10 s for what they cover, and several at once', () => {
-    const alarms = new Alarms(['lost>90% 60s'])
-    const line = (i: number) => at(10 * i, { ...losing(0.97), seconds: 10 })
-    for (let i = 1; i <= 5; i++) expect(alarms.look([line(i)], ms(10 * i))).toEqual([])
-    expect(alarms.look([line(5), line(6)], ms(60))).toHaveLength(1)
-  })
-
-  test('leave out what was before', () => {
-    const alarms = new Alarms(['bad>0'])
-    alarms.begin([at(5, { bad: 3 })])
-    expect(alarms.look([at(5, { bad: 3 })])).toEqual([])
-    expect(alarms.look([at(6, { bad: 3 })])).toHaveLength(1)
-  })
-
-  test('miss a rank whose node is gone, and not one that has closed its feed', () => {
-    const alarms = new Alarms(['silent 120s'])
-    const other = (second: number) => recordOf(second, { world: 2 })
-    alarms.look([at(0), other(0)], ms(0))
-    for (let i = 1; i < 120; i++) expect(alarms.look([other(i)], ms(i))).toEqual([])
-    const [alert] = alarms.look([other(121)], ms(121))
-    expect(alert).toMatchObject({ rule: 'silent 120s (rank 1)', since: ms(121) })
-    expect(alert.text).toContain('nothing is heard of it')
-    expect(alarms.look([other(122)], ms(122))).toEqual([])
-    // It comes back, and ends as it should.
-    expect(alarms.look([at(130), other(130)], ms(130))).toMatchObject([{ since: null }])
-    expect(alarms.leave(1)).toEqual([])
-    for (let i = 131; i < 400; i++) expect(alarms.look([other(i), at(130)], ms(i))).toEqual([])
-  })
 })
 
 test('what is told of a rank is the mean of its last seconds; of several, that of the worst', () => {

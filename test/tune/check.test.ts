@@ -1,9 +1,9 @@
 /** A check of one change: what it sets when, and what it makes of the rates that it sees. */
 import { describe, expect, test } from 'vitest'
 import { account } from '../../src/observe/account/account.js'
-import { simulate } from '../../src/observe/model/simulate.js'
 import { Check, type CheckResult } from '../../src/tune/check.js'
 import type { Candidate, Room, Seen, Setting } from '../../src/tune/seen.js'
+import { simulate } from '../support/simulated/simulate.js'
 
 const room: Room = { workers: 64, depth: 32, claim: null, freeBytes: 2 ** 34, workerBytes: 2 ** 25 }
 const candidate: Candidate = {

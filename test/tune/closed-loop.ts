@@ -4,7 +4,7 @@
  */
 import type { Evidence, MakerSlice } from '../../src/observe/evidence.js'
 import type { Knob, TunerDecision } from '../../src/observe/live/decision.js'
-import { Plant, type PlantSetting, type PlantWorkload } from '../../src/observe/model/plant.js'
+import { Plant, type PlantSetting, type PlantWorkload } from '../support/simulated/plant.js'
 
 /** As src/tune/seen.ts has it. */
 export interface Seen {

@@ -1,6 +1,6 @@
 /** The best settings of a scenario, out of a grid: each point is run, and the best are run again, longer and with another seed. */
 import { createHash } from 'node:crypto'
-import type { PlantSetting } from '../../src/observe/model/plant.js'
+import type { PlantSetting } from '../support/simulated/plant.js'
 import { closedLoop, rateOf, type Scenario } from './closed-loop.js'
 
 const WORKERS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128]

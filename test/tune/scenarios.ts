@@ -1,5 +1,5 @@
 /** Runs that a tuner must do well in: the work, the machine, and what happens on it. */
-import type { PlantSetting, PlantWorkload } from '../../src/observe/model/plant.js'
+import type { PlantSetting, PlantWorkload } from '../support/simulated/plant.js'
 import type { Scenario } from './closed-loop.js'
 
 /** Noise that all have, but those that are about another one: the machine's speed, its signals. */

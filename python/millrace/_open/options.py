@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from typing import Any, Callable, Dict, Iterable, TypeVar
 
 from .names import hint
@@ -53,6 +54,9 @@ ELSEWHERE: Dict[str, str] = {
     "world_size": "it is called world",
 }
 
+#: Options of before, and what to do in place of each: they have no effect.
+REMOVED: Dict[str, str] = {"alerts": "let Prometheus watch prometheus(), or read the run log (log=…)"}
+
 #: The same words where the size of a batch is said.
 _IN_BATCH: Dict[str, str] = {
     "batch_size": "it is called size: .batch(256)",
@@ -89,6 +93,10 @@ def named(fn: F) -> F:
 
     @functools.wraps(fn)
     def checked(*args: Any, **options: Any) -> Any:
+        gone = [name for name in options if name in REMOVED]
+        for name in gone:
+            logging.getLogger("millrace").warning("%s has no effect any more: %s", name, REMOVED[name])
+        options = {name: value for name, value in options.items() if name not in gone}
         refuse_names(what, options, known)
         return fn(*args, **options)
 

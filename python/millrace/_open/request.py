@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from .._data.payload import command, without_payloads
 from ..errors import DefinitionError
@@ -34,7 +34,6 @@ def options_of(
     tune: Optional[str] = None,
     affinity: Union[str, Sequence[int], None] = None,
     log: "str | os.PathLike[str] | bool | None" = None,
-    alerts: Sequence[str] = (),
 ) -> Dict[str, Any]:
     """The engine's options, by its names. What is None is left to the engine."""
     options = {
@@ -50,7 +49,6 @@ def options_of(
         "sequence": sequence,
         "observe": observe,
         "tune": _tuned_of(tune),
-        "alerts": _alerts_of(alerts) or None,
         "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
     }
     wanted = {name: value for name, value in options.items() if value is not None}
@@ -61,13 +59,6 @@ def _tuned_of(tune: Optional[str]) -> Optional[str]:
     if tune is not None and tune not in TUNED:
         raise DefinitionError(f'tune: expected "auto", "all" or "off", not {tune!r}')
     return tune
-
-
-def _alerts_of(alerts: Sequence[str]) -> List[str]:
-    """The rules as a list. The engine says what is wrong with one."""
-    if isinstance(alerts, str) or not all(isinstance(rule, str) for rule in alerts):
-        raise DefinitionError(f'alerts: expected a list of rules such as ["lost>5% 60s"], not {alerts!r}')
-    return list(alerts)
 
 
 def _log_of(log: "str | os.PathLike[str] | bool | None") -> Optional[Dict[str, Any]]:

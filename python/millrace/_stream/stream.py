@@ -141,7 +141,6 @@ class Stream:
             "maxDepth": self.opened.depth,
             "tune": "off",
             "log": None,  # it is no part of the run that is logged
-            "alerts": [],
         }
         other = Stream(f"{self.name} (diagnosed)", self._meeting, request, 0, stats)
         other.changes, other._told = self.changes, set(self._told)

@@ -86,25 +86,12 @@ def test_a_folder_that_cannot_be_written_to_is_refused(engine, tmp_path):
         millrace.Feed(FEED, workers=1, log=tmp_path / "file")
 
 
-def test_alerts_are_told_while_the_loop_runs(engine, tmp_path, caplog):
-    assert "alerts" not in request()
-    assert request(alerts=("bad>3",))["alerts"] == ["bad>3"]
-    for wrong in ("lost>5% 60s", [7]):
-        with pytest.raises(DefinitionError, match="alerts: expected a list of rules"):
-            request(alerts=wrong)
-    with pytest.raises(millrace.MillraceError, match='alert "lots>5%": "lots" is nothing that is known'):
-        millrace.Feed(FEED, workers=1, alerts=["lots>5%"])
-    caplog.set_level("INFO", logger="millrace")
-
-    def told():
-        return [record.getMessage() for record in caplog.records if "samples>1/s 1s: " in record.getMessage()]
-
-    with millrace.Feed(FEED, workers=1, epochs=None, alerts=["samples>1/s 1s"]) as feed:
-        for _ in feed:
-            time.sleep(0.005)
-            if told():
-                break
-    assert told()[0].startswith("synthetic: samples>1/s 1s: ")
+def test_removed_options_have_no_effect_and_a_word_is_said(engine, caplog):
+    with millrace.Feed(FEED, workers=1, alerts=["lost>5% 60s"]) as feed:
+        assert len(feed) > 0
+    assert "alerts has no effect any more: let Prometheus" in caplog.text
+    with pytest.raises(TypeError, match="alert"):
+        millrace.Feed(FEED, alert=["lost>5% 60s"])
 
 
 def drawing():

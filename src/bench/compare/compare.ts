@@ -1,8 +1,7 @@
-/** `millrace compare A B`: two results of bench, two run logs or two traces. What got faster, and why? */
+/** `millrace compare A B`: two results of bench, or two run logs. What got faster, and why? */
 import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
-import { isTrace } from '../../observe/trace/read/file.js'
 import { kindOf as kindOfFile, openRegular } from '../../system/files/regular.js'
 import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
 import { reasonsAgainst } from '../result/gate.js'
@@ -11,7 +10,6 @@ import { differs, geometricMean, ratio } from '../statistics.js'
 import { type Block, type Comparison, compareBlocks, partsInMs } from './blocks.js'
 import type { Kind, Pair, SideFacts } from './pair.js'
 import { type Aligned, align, beginsLog, readLog } from './run-log.js'
-import { readTraced } from './traces.js'
 import { conclusionOf } from './words.js'
 
 export interface Compared {
@@ -27,21 +25,21 @@ export interface Compared {
   stretches?: Aligned['stretches']
 }
 
-const WANTED = `give ${BENCH_FILE} of \`millrace bench\`, a run log or a trace`
+const WANTED = `give ${BENCH_FILE} of \`millrace bench\` or a run log`
 /** So much of a file is looked at to tell what it is. */
 const LOOKED_AT = 1 << 16
 
-export async function compare(a: string, b: string): Promise<Compared> {
-  const [x, y] = [await kindOf(a), await kindOf(b)]
+export function compare(a: string, b: string): Compared {
+  const [x, y] = [kindOf(a), kindOf(b)]
   if (x !== y)
     throw new MillraceError(`${a} is ${WORDS[x]}, ${b} is ${WORDS[y]}: two of a kind can be compared`)
-  const found = x === 'bench' ? ofBench(a, b) : x === 'log' ? ofLogs(a, b) : await ofTraces(a, b)
+  const found = x === 'bench' ? ofBench(a, b) : ofLogs(a, b)
   return { kind: x, a, b, conclusion: conclusionOf(x, found.pairs), ...found }
 }
 
-const WORDS: Record<Kind, string> = { bench: 'a result of bench', log: 'a run log', trace: 'a trace' }
+const WORDS: Record<Kind, string> = { bench: 'a result of bench', log: 'a run log' }
 
-async function kindOf(place: string): Promise<Kind> {
+function kindOf(place: string): Kind {
   const stats = statSync(place, { throwIfNoEntry: false })
   if (stats === undefined) throw new MillraceError(`there is no ${place}`)
   if (stats.isDirectory()) return kindOfFolder(place)
@@ -50,8 +48,7 @@ async function kindOf(place: string): Promise<Kind> {
   const line = firstLine(place)
   if (isBench(line)) return 'bench'
   if (beginsLog(line)) return 'log'
-  if (await isTrace(place)) return 'trace'
-  throw new MillraceError(`${place} is neither a result of bench, nor a run log, nor a trace: ${WANTED}`)
+  throw new MillraceError(`${place} is neither a result of bench nor a run log: ${WANTED}`)
 }
 
 function kindOfFolder(place: string): Kind {
@@ -141,16 +138,4 @@ function ofLogs(a: string, b: string): Found {
   const facts = ({ workers, depth, verdict }: SideFacts) => ({ workers, depth, verdict })
   const comparison = compareBlocks(blocks.a, blocks.b)
   return { pairs: [{ name: 'run', a: facts(x), b: facts(y), comparison }], notes, stretches }
-}
-
-async function ofTraces(a: string, b: string): Promise<Found> {
-  const [x, y] = [await readTraced(a), await readTraced(b)]
-  const comparison = compareBlocks(x.blocks, y.blocks)
-  const [p, q] = [x, y].map(({ workers, depth, account: { verdict } }) => ({ workers, depth, verdict }))
-  return {
-    pairs: [{ name: x.account.feed ?? 'loop', a: p, b: q, comparison }],
-    notes: [
-      'the ideal step of a trace is what its trainer did itself: "training" holds what workers cost it',
-    ],
-  }
 }

@@ -3,7 +3,7 @@ import type { VerdictName } from '../../observe/evidence.js'
 import type { Comparison } from './blocks.js'
 
 /** What a file or folder holds. */
-export type Kind = 'bench' | 'log' | 'trace'
+export type Kind = 'bench' | 'log'
 
 /** What a run was set to, and its verdict. */
 export interface SideFacts {

@@ -5,13 +5,11 @@ import { areTooFew, tooFew } from '../../bench/change-words.js'
 import type { Binding } from '../../bench/grid/configuration.js'
 import type { Asked } from '../../bench/grid/grid.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
-import { WORKLOAD_OPTIONS } from '../../bench/workloads/options.js'
 import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 import { say } from '../say.js'
 import { counted, duration, parseBytes, percent } from '../units.js'
-import { numbersOf } from './bench/numbers.js'
 import { outcome } from './bench/text.js'
 
 /** What says which configurations are measured, where no --baseline does. */
@@ -27,11 +25,9 @@ export const bench = command({
     'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
     'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster by ' +
-    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where the two can’t be compared. ' +
-    'With --workload it writes the data of a DLIO-style workload once, feeds simulated accelerators with it, and says how busy they were.',
-  args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
+    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where the two can’t be compared.',
+  args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it' }],
   options: {
-    ...WORKLOAD_OPTIONS,
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
     profile: {
       type: 'text',
@@ -84,10 +80,6 @@ export const bench = command({
     ...PLUGIN,
   },
   examples: [
-    [
-      'millrace bench --workload cosmoflow --accelerators max',
-      'how many accelerators does this machine feed?',
-    ],
     ['millrace bench cats.json --step-ms 50', 'what feeds a trainer with steps of 50 ms best, here?'],
     ['millrace bench cats.json --workers 1,2,4,8 --depth 4 --epochs 2', 'these workers, over two epochs'],
     [
@@ -96,11 +88,6 @@ export const bench = command({
     ],
   ],
   async run({ args: [feed], values, given }) {
-    if (values.workload !== undefined)
-      return (await import('./bench/workload.js')).workload(feed, values, given)
-    if (feed === undefined) throw new UsageError('millrace bench takes a FEED, or --workload NAME')
-    const foreign = [...given].find(name => Object.hasOwn(WORKLOAD_OPTIONS, name))
-    if (foreign !== undefined) throw new UsageError(`--${foreign} is for --workload NAME`)
     const { rounds, seconds, steps, epochs, out, baseline, force, full, timeout, rank, world } = values
     const stepMs = values['step-ms']
     if (values.profile !== undefined && stepMs > 0)
@@ -249,4 +236,15 @@ function shareOf(text: string): number {
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1)
   if (share >= 0 && share < 1) return share
   throw new UsageError(`--fail-if wants a share such as 5%, not "${text}"`)
+}
+
+/** A list of whole numbers, as an option gives it: `1,2,4`. */
+function numbersOf(name: string, list: string, least: number): number[] {
+  return list.split(',').map(text => {
+    const number = text.trim() === '' ? Number.NaN : Number(text)
+    if (Number.isSafeInteger(number) && number >= least) return number
+    throw new UsageError(
+      `--${name} wants whole numbers from ${least} with commas between them, not "${list}"`,
+    )
+  })
 }

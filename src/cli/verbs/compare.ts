@@ -1,4 +1,4 @@
-/** `millrace compare`: two results of bench, two run logs or two traces side by side. */
+/** `millrace compare`: two results of bench or two run logs side by side. */
 
 import { intervalText, share } from '../../bench/change-words.js'
 import type { PartChange } from '../../bench/compare/blocks.js'
@@ -12,7 +12,7 @@ export const compare = command({
   name: 'compare',
   summary: 'says what changed between two runs, and why',
   about:
-    'Takes two results of `millrace bench` (bench.jsonl, or their folders), two run logs (files, or folders of them) or two traces. Aligns them by ' +
+    'Takes two results of `millrace bench` (bench.jsonl, or their folders), or two run logs (files, or folders of them). Aligns them by ' +
     'configuration or step, and says what got faster or slower: where the time of a step went in each, in ms, with 95 % intervals over rounds, ' +
     'seconds or blocks of steps. A change counts if its interval does not hold 0.',
   args: [
@@ -23,14 +23,13 @@ export const compare = command({
   examples: [
     ['millrace compare before/bench.jsonl after/bench.jsonl', 'which configurations got faster?'],
     ['millrace compare runs/monday runs/tuesday', 'two run logs: why was Tuesday slower?'],
-    ['millrace compare a.json.gz b.json.gz', 'two traces'],
   ],
   async run({ args: [a, b] }) {
     const [{ compare }, { PART_NAMES }] = await Promise.all([
       import('../../bench/compare/compare.js'),
       import('../../bench/compare/words.js'),
     ])
-    const found = await compare(a, b)
+    const found = compare(a, b)
     return { json: found, text: textOf(found, PART_NAMES) }
   },
 })

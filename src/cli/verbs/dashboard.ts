@@ -39,11 +39,6 @@ export const dashboard = command({
       default: PRICE,
     },
     log: { type: 'text', value: 'DIR', about: 'run logs: what was before, and ranks on other nodes' },
-    alert: {
-      type: 'texts',
-      value: 'RULE',
-      about: 'say when something is wrong: "lost>5% 60s"; may be given several times (docs/run-log.md)',
-    },
     open: { type: 'flag', about: 'open the page in a browser (xdg-open)' },
     'step-ms': {
       type: 'number',
@@ -63,13 +58,11 @@ export const dashboard = command({
       'the trainer with this process number, which may be changed',
     ],
     ['millrace dashboard cats.json --step-ms 50', 'how a trainer with steps of 50 ms would be fed'],
-    ['millrace dashboard --log logs/ --alert "lost>5% 60s"', 'all ranks that write logs there, on any node'],
+    ['millrace dashboard --log logs/', 'all ranks that write logs there, on any node'],
   ],
   async run({ args: [feed], values }) {
     const { attach, ring, control, port, host, price } = values
     checkUsage(feed, values)
-    const { checkAlerts } = await import('../live/alerts.js')
-    checkAlerts(values.alert)
     const [{ Dashboard }, { OwnRun }, { giveWay }] = await Promise.all([
       import('../../dashboard/dashboard.js'),
       import('../../dashboard/run/own-run.js'),
@@ -82,7 +75,7 @@ export const dashboard = command({
     try {
       shown = await Dashboard.start({
         ...{ attach: own?.pid ?? attach, ring, control, price, host, port, version: version() },
-        ...{ log: values.log, alerts: values.alert, onAlert: ({ text }) => notice(`alert: ${text}`) },
+        log: values.log,
         // The trainer of our own sleeps: that is what its step takes.
         ...(own && { idealMs: values['step-ms'] }),
       })

@@ -68,11 +68,6 @@ export const run = command({
       default: 'spans',
     },
     log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/run-log.md)' },
-    alert: {
-      type: 'texts',
-      value: 'RULE',
-      about: 'say when a rule holds, such as "lost>5% 60s"; may be given several times',
-    },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,
@@ -81,10 +76,7 @@ export const run = command({
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
     ['millrace run cats.feed.ts#val --ids ids.jsonl --json', 'which samples come when'],
-    [
-      'millrace run cats.json --log logs --alert "lost>5% 60s"',
-      'what happens each second, and when it gets bad',
-    ],
+    ['millrace run cats.json --log logs', 'what happens each second'],
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
@@ -106,8 +98,6 @@ export const run = command({
     await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
-    const { checkAlerts } = await import('../live/alerts.js')
-    checkAlerts(values.alert)
     const plugins = await givenPlugins(values.plugin)
     const { json, root, name } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
@@ -135,7 +125,6 @@ export const run = command({
       timeout: values.timeout,
       observe: values.observe as OpenOptions['observe'],
       ...(values.log !== undefined && { log: values.log }),
-      alerts: values.alert,
       progress: (...told) => opening.set(...told),
       notice,
     })

@@ -105,7 +105,7 @@ export class LogFile {
     else {
       this.end = null
       if ('header' in line) this.header = line.header
-      else if (!('alert' in line)) this.records.push(line)
+      else this.records.push(line)
     }
   }
 }

@@ -64,17 +64,6 @@ export class Logs {
     return lastOf(fresh)
   }
 
-  /** What ranks of a feed did last, whether or not they go on. */
-  last(feed: string, world: number): RunRecord[] {
-    return [...lastOf(this.of(feed, world)).values()].map(records => records[records.length - 1])
-  }
-
-  /** Ranks of a feed that have closed it, and don't write it again. */
-  closed(feed: string, world: number): number[] {
-    const files = newestOf(this.of(feed, world))
-    return files.filter(({ end }) => end !== null).map(({ header }) => header.rank)
-  }
-
   /** The last hour of a feed, second by second. It ends where the last word of all ranks that go on is known. */
   history(feed: string, world: number, now = Date.now()): HistoryPoint[] {
     const files = this.of(feed, world)
@@ -98,7 +87,7 @@ export class Logs {
       const { header, records, end } = file
       found.set(path, file)
       const { rank, host, trainer } = header
-      ranks.push({ rank, host, trainer, headers: [header], records, alerts: [], end, file: path })
+      ranks.push({ rank, host, trainer, headers: [header], records, end, file: path })
     }
     const runs = groupRuns(ranks).map(({ feed, world, from, to, ranks }) => {
       const files = ranks.map(({ file }) => found.get(file) as LogFile)

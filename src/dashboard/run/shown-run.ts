@@ -1,5 +1,5 @@
 /**
- * A run as pages see it: what is known of it, its past, its alerts, and what may be changed. It is here, or known by its log
+ * A run as pages see it: what is known of it, its past, and what may be changed. It is here, or known by its log
  * alone. When it has ended it stays as it was last seen, until the next run of its feed takes its place.
  */
 import { hostname } from 'node:os'
@@ -10,8 +10,7 @@ import type { RunRecord } from '../../observe/live/record.js'
 import { gallery } from '../gallery/gallery.js'
 import type { Snapshot, View } from '../server/requests.js'
 import type { Streams } from '../server/streams.js'
-import type { Alert, Ended, Gallery, Hello, Now, RunName, Timeline } from '../view.js'
-import { Alarms } from './alarms.js'
+import type { Ended, Gallery, Hello, Now, RunName, Timeline } from '../view.js'
 import { RunControl } from './control.js'
 import { History, pointOf } from './history.js'
 import { endOf, isFresh, type LoggedRunHere, type Logs, lastOf } from './logs.js'
@@ -25,15 +24,11 @@ import { WatchedRun } from './watched-run.js'
 const MORE = 0.02
 /** A run that was begun so long (s) before the last second of the shown one may be its successor: looks are a second apart. */
 const SLACK = 1
-/** Records of a rank elsewhere that may come at once. */
-const AT_ONCE = 20
 
 export interface ShownOptions {
   control: boolean
   price: number
   version: string
-  alerts?: readonly string[]
-  onAlert?: (alert: Alert) => void
   /** How long a step takes with its batch at hand (ms), where that is known. */
   idealMs?: number
 }
@@ -50,9 +45,6 @@ export class ShownRun implements View {
   private ended: Ended | null = null
   private readonly history = new History()
   private readonly recently = new Recently()
-  private readonly alarms: Alarms
-  /** Those that hold now, by rule. */
-  private readonly alerts = new Map<string, Alert>()
   /** All runs that it has shown: addresses may still ask for them. */
   private readonly former: RunName[] = []
   private hello = ''
@@ -63,7 +55,6 @@ export class ShownRun implements View {
     private readonly logs: Logs | undefined,
   ) {
     if (options.control) this.control = new RunControl(() => this.controllable())
-    this.alarms = new Alarms(options.alerts ?? [])
   }
 
   get name(): RunName | null {
@@ -98,7 +89,6 @@ export class ShownRun implements View {
       history: this.history.told(),
       recent: this.recently.told(),
       now: this.now,
-      alerts: [...this.alerts.values()],
       ended: this.ended,
     }
   }
@@ -197,12 +187,11 @@ export class ShownRun implements View {
     if (this.now !== null && (run.ended !== undefined || run.setting === undefined))
       this.now = { ...this.now, tuner: now.tuner, bad: now.bad }
     else this.tellNow({ ...now, ...more, ranks })
-    this.sound([...here, ...newest(elsewhere)], [...run.left, ...this.closed(feed, world)])
     if (run.ended !== undefined) this.end({ reason: run.ended, time: this.lastSeen })
   }
 
   /** The run is not here, but its log is: its nodes are others, or it has ended. */
-  private lookAtLog({ files, name: { feed, world } }: LoggedRunHere): void {
+  private lookAtLog({ files }: LoggedRunHere): void {
     for (const file of files) file.readHour()
     const fresh = files.filter(file => isFresh(file, Date.now()))
     const ranks = lastOf(fresh.length === 0 ? files : fresh)
@@ -212,8 +201,6 @@ export class ShownRun implements View {
         ...{ ranks: last, worst: null, told: toldOf(ranks), makers: [], tuner: null, bad: [] },
         controlledBy: null,
       })
-    // Also of ranks that don't go on: that is what `silent` is for.
-    this.sound(newest(ranks), this.closed(feed, world))
     if (fresh.length > 0) this.ended = null
     else this.end(endOf(files))
   }
@@ -224,35 +211,16 @@ export class ShownRun implements View {
     if (this.now.ranks.length > 0) this.history.add(pointOf(this.now.ranks))
   }
 
-  /** Alerts that begin or end. `left`: ranks that have closed their feed. */
-  private sound(records: readonly RunRecord[], left: readonly number[]): void {
-    const known = new Set(records.map(({ rank }) => rank))
-    const gone = left.filter(rank => this.logged !== undefined || !known.has(rank))
-    const changes = [...this.alarms.look(records), ...gone.flatMap(rank => this.alarms.leave(rank))]
-    for (const alert of changes) {
-      if (alert.since === null) this.alerts.delete(alert.rule)
-      else this.alerts.set(alert.rule, alert)
-      this.streams.send(this, 'alert', alert)
-      this.options.onAlert?.(alert)
-    }
-  }
-
   /** When the last second of the run ended that was told. */
   private get lastSeen(): number {
     const times = this.now?.ranks.map(({ time }) => time) ?? []
     return times.length === 0 ? Date.now() : Math.max(...times)
   }
 
-  private closed(feed: string, world: number): number[] {
-    return this.logs?.closed(feed, world) ?? []
-  }
-
   /** Another feed is shown: its past is what logs know of it. */
   private begin(feed: string, world: number): void {
     this.history.begin(this.logs?.history(feed, world) ?? [])
     this.recently.clear()
-    this.alarms.begin(this.logs?.last(feed, world))
-    this.alerts.clear()
   }
 
   private leave(): void {
@@ -325,9 +293,4 @@ export class ShownRun implements View {
 
 function lastEach(ranks: ReadonlyMap<number, readonly RunRecord[]>): RunRecord[] {
   return [...ranks.values()].flatMap(records => records.slice(-1))
-}
-
-/** Records that may not have been seen yet: alarms leave out those that were. */
-function newest(ranks: ReadonlyMap<number, readonly RunRecord[]>): RunRecord[] {
-  return [...ranks.values()].flatMap(records => records.slice(-AT_ONCE))
 }

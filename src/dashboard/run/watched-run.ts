@@ -32,8 +32,6 @@ export class WatchedRun {
   private readonly ranks = new Map<number, Rank>()
   private readonly engines = new Map<number, EngineFacts>()
   private looked = performance.now()
-  /** Ranks that have ended since the last look. */
-  left: number[] = []
   /** By ring and address: whether the picture of a bad sample can be shown. */
   private readonly shown = new Map<string, boolean>()
 
@@ -183,12 +181,10 @@ export class WatchedRun {
 
   /** A rank that has ended is gone; the first one ends the run. */
   private dropEnded(): void {
-    this.left = []
     for (const [number, rank] of this.ranks) {
       if (rank.found === this.found || rank.watcher.ended === undefined) continue
       closeRank(rank)
       this.ranks.delete(number)
-      this.left.push(number)
     }
   }
 

@@ -174,13 +174,12 @@ export class DashboardServer {
   }
 
   private stream(view: View, response: ServerResponse): Answered {
-    const { hello, history, recent, now, alerts, ended } = view.snapshot()
+    const { hello, history, recent, now, ended } = view.snapshot()
     const first = [
       eventText('hello', hello),
       eventText('history', history),
       eventText('recent', recent),
       ...(now ? [eventText('now', now)] : []),
-      ...alerts.map(alert => eventText('alert', alert)),
       ...(ended ? [eventText('ended', ended)] : []),
     ]
     if (this.streams.add(response, view, first)) return STREAMS

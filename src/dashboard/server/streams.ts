@@ -3,7 +3,7 @@
  * when it can take more: what came in between is left out, so that memory here does not grow with its slowness.
  */
 import type { ServerResponse } from 'node:http'
-import type { Alert, Events } from '../view.js'
+import type { Events } from '../view.js'
 
 /** Pages that may be open at once. */
 export const MOST_STREAMS = 16
@@ -13,8 +13,6 @@ const PATIENCE = 60_000
 const MOST_WAITING = 2 ** 22
 /** How often a page is told that its stream is alive (ms): it takes one that is silent for long as broken. */
 const BEAT = 2000
-/** Of alerts none is left out, up to so many. */
-const MOST_ALERTS = 50
 
 type Name = keyof Events
 
@@ -67,7 +65,6 @@ class Stream {
 
 export class Streams {
   private readonly open = new Set<Stream>()
-  private alerts = 0
   private readonly timer: NodeJS.Timeout
 
   constructor() {
@@ -105,8 +102,7 @@ export class Streams {
   send<K extends Name>(of: object, name: K, data: Events[K]): void {
     if (this.countOf(of) === 0) return
     const text = eventText(name, data)
-    const key = name === 'alert' ? `alert ${(data as Alert).rule} ${this.alerts++ % MOST_ALERTS}` : name
-    for (const stream of this.open) if (stream.of === of) stream.send(key, text)
+    for (const stream of this.open) if (stream.of === of) stream.send(name, text)
   }
 
   close(): void {

@@ -20,7 +20,7 @@ export function liveOf({ feeding, options, opened }: Serving, trainer: number): 
   const named = SpanFile.shared()?.reader.rings()
   return new LiveFeed({
     ...{ ring: feeding.id, trainer, options, hashes: opened.plan.hashes, trainerSpans },
-    ...{ log: options.log, alerts: options.alerts, cache: () => feeding.cacheStats },
+    ...{ log: options.log, cache: () => feeding.cacheStats },
     feed: named?.find(({ ring }) => ring === feeding.id)?.name ?? options.name ?? 'feed',
     onClose: () => spans?.close(),
   })

@@ -1,13 +1,12 @@
 /**
- * An open feed that is watched from its engine's process: one timer, a record a second, for the run log (option `log`), for
- * alerts and for what else listens. Loaded when one of them is wanted.
+ * An open feed that is watched from its engine's process: one timer, a record a second, for the run log (option `log`) and
+ * for what else listens. Loaded when one of them is wanted.
  */
 import { hostname } from 'node:os'
 import { version } from '../../basics/version.js'
 import { factsOf } from '../../observe/account/collect.js'
 import type { SpanSource, SpansOf } from '../../observe/account/source.js'
 import { GpuSampler } from '../../observe/host/gpu.js'
-import { type AlertChange, Alerts } from '../../observe/live/alerts.js'
 import { RunWatcher, type Watched, type WatcherOptions } from '../../observe/live/watcher.js'
 import type { LogHeader } from '../../observe/log/lines.js'
 import { LogWriter } from '../../observe/log/writer.js'
@@ -31,7 +30,6 @@ export interface LiveOf extends Omit<WatcherOptions, 'engine' | 'idealMs' | 'pas
   options: OpenedOptions
   hashes: LogHeader['hashes']
   log?: LogOptions
-  alerts?: readonly string[]
   /** The trainer's spans, in another process. Undefined: they are not there yet, or can't be read. */
   trainerSpans?: () => SpansOf | undefined
   /** Lets go of them. */
@@ -46,21 +44,18 @@ export class LiveFeed {
   /** The trainer's spans, where it is another process. */
   private readonly late: LateSpans | undefined
   private writer: LogWriter | undefined
-  private readonly alerts: Alerts | undefined
   private readonly listeners = new Set<Listener>()
   private readonly timer: NodeJS.Timeout
   private readonly begun = Date.now()
   private looks = 0
   private looked = 0
 
-  /** Throws where the log can't be written, or an alert makes no sense. */
+  /** Throws where the log can't be written. */
   constructor(private readonly of: LiveOf) {
-    const { alerts = [], log, options } = of
-    this.alerts = alerts.length === 0 ? undefined : new Alerts(alerts)
-    if (SpanFile.shared() === undefined) {
-      const none = log === undefined ? 'no alert is told' : 'no run log is written'
-      options.notice?.(`${none}: MILLRACE_SPANS=0 turns spans off, which it is made of`)
-    } else if (log !== undefined)
+    const { log, options } = of
+    if (log !== undefined && SpanFile.shared() === undefined)
+      options.notice?.('no run log is written: MILLRACE_SPANS=0 turns spans off, which it is made of')
+    else if (log !== undefined)
       this.writer = LogWriter.open(log.folder, this.header(), log.since !== undefined)
     this.timer = setInterval(() => this.tick(), OFTEN)
     this.timer.unref()
@@ -98,7 +93,7 @@ export class LiveFeed {
     this.findTrainer()
     // A log of days has longer seconds.
     const now = Date.now()
-    const alone = this.listeners.size === 0 && this.alerts === undefined
+    const alone = this.listeners.size === 0
     if (alone && this.writer && now - this.looked < OFTEN * (this.writer.seconds(now) - 0.5)) return
     this.looked = now
     if (this.watcher !== undefined) this.tell(this.watcher.look())
@@ -106,16 +101,8 @@ export class LiveFeed {
 
   private tell(watched: Watched): void {
     const { record } = watched
-    if (record.seconds > 0) {
-      this.write(record)
-      for (const change of this.alerts?.look(record) ?? []) this.alert(change)
-    }
+    if (record.seconds > 0) this.write(record)
     for (const listener of this.listeners) listener(watched)
-  }
-
-  private alert(change: AlertChange): void {
-    this.write({ alert: { ...change, time: Date.now() } })
-    this.of.options.notice?.(change.text)
   }
 
   private write(line: Parameters<LogWriter['write']>[0]): void {

@@ -1,4 +1,4 @@
-/** Watching a loader's own run: for its log and alerts, and for programs that listen. Nothing is loaded where none is wanted. */
+/** Watching a loader's own run: for its log, and for programs that listen. Nothing is loaded where none is wanted. */
 import type { Watched } from '../../observe/live/watcher.js'
 import type { LogHeader } from '../../observe/log/lines.js'
 import { SpanFile } from '../../spans/file.js'
@@ -22,9 +22,9 @@ export class Watching {
   private live: LiveFeed | undefined
   private closed = false
 
-  /** Begins with the log and the alerts that the options want. Throws where that can't be. */
+  /** Begins with the log that the options want. Throws where that can't be. */
   async start(of: WatchedLoader): Promise<void> {
-    if (of.options.log === undefined && !of.options.alerts?.length) return
+    if (of.options.log === undefined) return
     try {
       await this.open(of)
     } catch (error) {
@@ -56,7 +56,7 @@ export class Watching {
     const live = new LiveFeed({
       ...{ ring, trainer: process.pid, options, hashes, bad },
       ...(options.device === undefined && { gpu: false as const }),
-      ...{ log: options.log, alerts: options.alerts, cache: () => supply.feeding.cacheStats },
+      ...{ log: options.log, cache: () => supply.feeding.cacheStats },
       feed:
         SpanFile.shared()
           ?.reader.rings()

@@ -260,7 +260,6 @@ const options = parts(
     observe: text,
     tune: text,
     log: orNull(parts({ folder: text, since: whole })),
-    alerts: listOf(text),
   },
 )
 

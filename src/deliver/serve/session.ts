@@ -64,7 +64,7 @@ export class Session {
   /** What is known of the client's run. */
   private knowing: Promise<Knowing> | undefined
   private known: Knowing | undefined
-  /** Writes the run log and tells of alerts, where they are wanted. */
+  /** Writes the run log, where it is wanted. */
   private live: LiveFeed | undefined
 
   constructor(
@@ -197,21 +197,21 @@ export class Session {
     return known
   }
 
-  /** Begins the run log and the alerts. A ring that several clients see has them once: those of the first. */
+  /** Begins the run log. A ring that several clients see has it once: that of the first. */
   private async watchRun(
     serving: Serving,
     member: Member,
     trainer: number,
     notices: string[],
   ): Promise<void> {
-    const { log, alerts = [] } = serving.options
-    if ((log === undefined && alerts.length === 0) || !serving.isFirst(member)) return
+    const { log } = serving.options
+    if (log === undefined || !serving.isFirst(member)) return
     const { liveOf } = await import('../live/client.js')
     try {
       this.live = liveOf(serving, trainer)
     } catch (error) {
       // A run that goes on is not ended by its log: it is refused when it begins.
-      if (log?.since === undefined || Date.now() - log.since < BEGINS) throw error
+      if (log.since === undefined || Date.now() - log.since < BEGINS) throw error
       notices.push((error as Error).message)
     }
     if (this.closed) this.live?.close('the trainer has left')

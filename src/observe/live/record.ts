@@ -1,5 +1,5 @@
 /**
- * What is known of one second of one rank: a line of the run log, and what pages, alerts and progress are made of. Plain JSON.
+ * What is known of one second of one rank: a line of the run log, and what pages and progress are made of. Plain JSON.
  */
 import type { Accounting, Parts, Remedy, VerdictName } from '../evidence.js'
 import type { TunerDecision } from './decision.js'

@@ -3,7 +3,6 @@
  * all. What does not fit is left out, as if it had not been written.
  */
 import type { Parts } from '../evidence.js'
-import type { AlertChange } from '../live/alerts.js'
 import type { TunerDecision } from '../live/decision.js'
 import type { RunRecord } from '../live/record.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
@@ -22,7 +21,6 @@ export function parseLine(text: string): LogLine | undefined {
   }
   if (!isObject(value)) return undefined
   if ('header' in value) return isHeader(value.header) ? { header: value.header } : undefined
-  if ('alert' in value) return isAlert(value.alert) ? { alert: value.alert } : undefined
   if ('end' in value) return isEnd(value.end) ? { end: value.end } : undefined
   return isRecord(value) ? value : undefined
 }
@@ -78,12 +76,6 @@ function isPlace(value: Fields): boolean {
     Number.isInteger(rank) &&
     rank >= 0 &&
     rank < MOST_RANKS
-  )
-}
-
-function isAlert(value: unknown): value is AlertChange & { time: number } {
-  return (
-    areTexts(value, ['rule', 'text']) && areNumbers(value, ['time']) && isNumberOrNull(value.since ?? null)
   )
 }
 

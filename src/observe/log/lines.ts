@@ -1,8 +1,6 @@
 /**
- * The lines of a run log, each a JSON object. The first is the header; then one record a second, between them alerts that
- * begin or end; the last says how the run ended, where it was not killed. docs/run-log.md has the table of keys.
+ * The lines of a run log, each a JSON object. The first is the header; then one record a second; the last says how the run ended, where it was not killed. docs/run-log.md has the table of keys.
  */
-import type { AlertChange } from '../live/alerts.js'
 import type { RunRecord } from '../live/record.js'
 
 export interface LogHeader {
@@ -38,11 +36,7 @@ export interface LogEnd {
   reason: string
 }
 
-export type LogLine =
-  | { header: LogHeader }
-  | RunRecord
-  | { alert: AlertChange & { time: number } }
-  | { end: LogEnd }
+export type LogLine = { header: LogHeader } | RunRecord | { end: LogEnd }
 
 /** Digits that count: more would only make the file larger. */
 const DIGITS = 5

@@ -5,7 +5,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
-import type { AlertChange } from '../live/alerts.js'
 import type { RunRecord } from '../live/record.js'
 import { parseLine } from './check.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
@@ -18,7 +17,6 @@ export interface LoggedRank {
   /** Several where the feed was opened again: its decoder has changed, or its engine was replaced. */
   headers: LogHeader[]
   records: RunRecord[]
-  alerts: (AlertChange & { time: number })[]
   /** How it ended. Null: it still runs, or was killed. */
   end: LogEnd | null
   file: string
@@ -62,13 +60,12 @@ export function readLogFile(path: string): LoggedRank | undefined {
   const { header } = first
   const rank: LoggedRank = {
     ...{ rank: header.rank, host: header.host, trainer: header.trainer, headers: [header] },
-    ...{ records: [], alerts: [], end: null, file: path },
+    ...{ records: [], end: null, file: path },
   }
   for (const line of found.slice(1)) {
     // Where the feed was opened again, the file goes on.
     if (!('end' in line)) rank.end = null
     if ('header' in line) rank.headers.push(line.header)
-    else if ('alert' in line) rank.alerts.push(line.alert)
     else if ('end' in line) rank.end = line.end
     else rank.records.push(line)
   }

@@ -122,6 +122,6 @@ function growing(path: string): TraceSink {
   }
 }
 
-export function isDFTracer(path: string): boolean {
+function isDFTracer(path: string): boolean {
   return /\.pfw(\.gz)?$/.test(path)
 }

@@ -52,13 +52,3 @@ const WAITS: Readonly<Record<LaneName, Word>> = {
 export function wordOf(kind: SpanName, lane: LaneName): Word {
   return kind === 'wait' ? WAITS[lane] : WORDS[kind]
 }
-
-/** The kind of work that a slice of ours shows; undefined: another one, or one around others. */
-export function kindOf({ cat, name }: Word): SpanName | undefined {
-  return KINDS.get(`${cat}/${name}`)
-}
-
-const KINDS = new Map<string, SpanName>([
-  ...Object.entries(WORDS).map(([kind, { cat, name }]) => [`${cat}/${name}`, kind as SpanName] as const),
-  ...Object.values(WAITS).map(({ cat, name }) => [`${cat}/${name}`, 'wait'] as const),
-])

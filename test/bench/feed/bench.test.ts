@@ -173,7 +173,6 @@ describe('bench', () => {
     expect(await told('--fail-if', '5%')).toMatch(/^2 .*--fail-if is for --baseline/)
     expect(await told('--force')).toMatch(/^2 .*--force is for --baseline/)
     expect(await told('--baseline', 'b', '--rounds', '2')).toMatch(/^2 .*2 rounds can't tell: take 5/)
-    expect(await told('--accelerators', '4')).toMatch(/^2 .*--accelerators is for --workload/)
     expect(await told('--profile', '/dev/null')).toMatch(
       /^1 millrace: \/dev\/null is a device, not a regular file$/m,
     )

@@ -6,9 +6,9 @@ import type { Accounting, Diagnosis, Evidence, Probes, StepTimes } from '../../.
 import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import type { RunRecord } from '../../../src/observe/live/record.js'
 import { type Fit, fitModel } from '../../../src/observe/model/fit.js'
-import { simulate, type Workload } from '../../../src/observe/model/simulate.js'
 import { conclude } from '../../../src/observe/verdict/judge.js'
 import { sentence } from '../../../src/observe/verdict/words.js'
+import { simulate, type Workload } from '../../support/simulated/simulate.js'
 import { FEED } from './feed.js'
 
 /** When scenes play: pictures of them don't change from day to day. */

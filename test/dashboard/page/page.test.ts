@@ -203,18 +203,6 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     await page.locator('.verdict.loss').waitFor()
   })
 
-  test('an alert is shown while it holds', async () => {
-    const page = await show(SCENES.healthy())
-    await page.locator('.verdict.good').waitFor()
-    const text = 'lost>5% 60s: 9 % lost over 60 s. Your trainer loses 9 %: cores are busy.'
-    played.tell('alert', { rule: 'lost>5% 60s', since: Date.now(), text })
-    await page
-      .getByText(/^Alert since \d\d:\d\d: lost>5% 60s\. When it began: 9 % lost over 60 s\.$/)
-      .waitFor()
-    played.tell('alert', { rule: 'lost>5% 60s', since: null, text: '' })
-    await expect.poll(() => page.locator('.notice').count()).toBe(0)
-  })
-
   test('says at once that the connection is lost, and how old all is, and comes back by itself', async () => {
     const page = await show(SCENES.underParallel())
     await page.locator('.verdict.loss').waitFor()
@@ -327,7 +315,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
   })
 
   test('one key saves all as a file that opens without a server', async () => {
-    const page = await show({ ...SCENES.underParallel(), alerts: [] })
+    const page = await show(SCENES.underParallel())
     await page.locator('.verdict.loss').waitFor()
     await page.getByRole('tab', { name: 'GPU' }).click()
     const coming = page.waitForEvent('download')

@@ -3,10 +3,10 @@
  * scene agree with each other.
  */
 
-import type { Alert, Ended, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
+import type { Ended, Hello, HistoryPoint, Now } from '../../../src/dashboard/view.js'
 import type { TunerDecision } from '../../../src/observe/live/decision.js'
 import { predict } from '../../../src/observe/model/predict.js'
-import type { Workload } from '../../../src/observe/model/simulate.js'
+import type { Workload } from '../../support/simulated/simulate.js'
 import { definition, FEED, FIELDS } from './feed.js'
 import { type Looked, look, makersOf, pointsOf, recordOf, START, type Stage } from './looks.js'
 
@@ -16,7 +16,6 @@ export interface Scene {
   history: HistoryPoint[]
   /** Seconds that come one after the other, again and again. */
   nows: Now[]
-  alerts: Alert[]
   ended: Ended | null
   looked: Looked | null
 }
@@ -79,7 +78,6 @@ export function sceneOf(ranks: Looked[], given: Given = {}): Scene {
     hello: hello({ control: given.control ?? false }, ranks.length),
     history,
     nows,
-    alerts: [],
     ended: null,
     looked: worst,
   }
@@ -209,7 +207,6 @@ const starting = (): Scene => ({
   hello: hello(),
   history: [],
   nows: [{ ranks: [], worst: null, told: null, makers: [], tuner: null, bad: [], controlledBy: null }],
-  alerts: [],
   ended: null,
   looked: null,
 })
@@ -253,13 +250,6 @@ const still = (): Scene => {
   return { ...scene, nows }
 }
 
-/** A loss that steps vary by, beside an alert. */
-const alerted = (): Scene => {
-  const scene = cpuSaturated()
-  const text = `lost>5% 60s: 31 % lost over 60 s. ${scene.nows[0].ranks[0].why!.sentence}`
-  return { ...scene, alerts: [{ rule: 'lost>5% 60s', since: START - 600_000, text }] }
-}
-
 const ended = (): Scene => ({
   ...underParallel(),
   ended: { reason: 'the trainer ended after 90 epochs', time: START - 120_000 },
@@ -278,7 +268,6 @@ export const SCENES = {
   choose,
   told,
   still,
-  alerted,
   ended,
 }
 export type SceneName = keyof typeof SCENES

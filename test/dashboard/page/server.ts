@@ -80,7 +80,6 @@ export async function play(scene: Scene): Promise<Played> {
     write(response, 'history', scene.history)
     write(response, 'recent', recent())
     if (scene.nows.length > 0) write(response, 'now', now())
-    for (const alert of scene.alerts) write(response, 'alert', alert)
     if (scene.ended !== null) write(response, 'ended', scene.ended)
   }
   // The seconds before the first, and batches over the last minutes.
@@ -93,7 +92,7 @@ export async function play(scene: Scene): Promise<Played> {
   })
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
-    ...{ saved: Date.now(), hello: scene.hello, history: scene.history, alerts: scene.alerts },
+    ...{ saved: Date.now(), hello: scene.hello, history: scene.history },
     now: now() ?? null,
     ...{
       recent: recent(),

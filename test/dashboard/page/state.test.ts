@@ -7,7 +7,6 @@ import {
   ofSnapshot,
   timeOf,
   toSnapshot,
-  withAlert,
   withFirstHello,
   withHello,
   withNow,
@@ -52,18 +51,10 @@ describe('what is known', () => {
     expect(withNow(again, scene.nows[1]).history).toHaveLength(2)
   })
 
-  test('a stream that begins tells all alerts that hold, and whether the run has ended', () => {
-    const stale = { ...withAlert(live, { rule: 'a', since: 1, text: 'a' }), ended: { reason: 'x', time: 1 } }
-    const { alerts, ended } = withFirstHello(stale, scene.hello)
-    expect([alerts, ended]).toEqual([[], null])
+  test('a stream that begins tells whether the run has ended', () => {
+    const stale = { ...live, ended: { reason: 'x', time: 1 } }
+    expect(withFirstHello(stale, scene.hello).ended).toBeNull()
     expect(withFirstHello(stale, hello({ run: null })).ended).toEqual({ reason: 'x', time: 1 })
-  })
-
-  test('an alert holds until it ends', () => {
-    const alert = { rule: 'lost>5%', since: 1, text: 'lost' }
-    const fired = withAlert(withAlert(live, alert), { ...alert, text: 'lost more' })
-    expect(fired.alerts.map(({ text }) => text)).toEqual(['lost more'])
-    expect(withAlert(fired, { ...alert, since: null }).alerts).toEqual([])
   })
 
   test('a saved state comes back', () => {

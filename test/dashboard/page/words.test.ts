@@ -10,7 +10,6 @@ import {
   withNow,
 } from '../../../src/dashboard/page/state/store.js'
 import { costOf, lossOf, windowOf, worstOf } from '../../../src/dashboard/page/state/worst.js'
-import { alertWords } from '../../../src/dashboard/page/words/alert.js'
 import { ceilingOf, gainWords, measuredWords } from '../../../src/dashboard/page/words/gain.js'
 import { batchSize, shownWords } from '../../../src/dashboard/page/words/gallery.js'
 import { headline } from '../../../src/dashboard/page/words/headline.js'
@@ -136,18 +135,6 @@ describe('advice', () => {
     const upper = { ...now.worst!, accounting: { ...accounting, idealFrom: 'upper' as const } }
     expect(ceilingOf({ ...now, worst: upper })).toBeNull()
     expect(measuredWords(-0.08, [-0.1, -0.06])).toBe('−8 % (±2)')
-  })
-
-  test('an alert tells its rule, when it began and what was seen then, and no old diagnosis', () => {
-    const since = new Date(2026, 0, 15, 14, 5).getTime()
-    const text =
-      'lost>1% 5s: 72 % lost over 5 s. Not certain; perhaps others use the cores. Stop them: +43 %.'
-    expect(alertWords({ rule: 'lost>1% 5s', since, text })).toBe(
-      'Alert since 14:05: lost>1% 5s. When it began: 72 % lost over 5 s.',
-    )
-    expect(alertWords({ rule: 'rss>2GB (rank 1)', since, text: 'rank 1: rss>2GB: 2.1 GB of memory' })).toBe(
-      'Alert since 14:05: rank 1: rss>2GB. When it began: 2.1 GB of memory.',
-    )
   })
 })
 

@@ -5,7 +5,7 @@ import type { Evidence } from '../../../src/observe/evidence.js'
 import { fitModel } from '../../../src/observe/model/fit.js'
 import { predict } from '../../../src/observe/model/predict.js'
 import { replay } from '../../../src/observe/model/replay.js'
-import { simulate, type Workload } from '../../../src/observe/model/simulate.js'
+import { simulate, type Workload } from '../../support/simulated/simulate.js'
 
 const BASE: Workload = {
   workers: 2,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { account } from '../../../src/observe/account/account.js'
 import { fitModel, workOf } from '../../../src/observe/model/fit.js'
-import { Plant, type PlantSetting, type PlantWorkload } from '../../../src/observe/model/plant.js'
+import { Plant, type PlantSetting, type PlantWorkload } from '../../support/simulated/plant.js'
 
 const WORK: PlantWorkload = { cores: 4, rows: 16, cpu: 1, blocked: 0.5, step: 3 }
 const SETTING: PlantSetting = { workers: 2, depth: 4, claimRows: 4, ahead: 0 }

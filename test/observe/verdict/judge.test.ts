@@ -5,11 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Diagnosis, Evidence, VerdictName } from '../../../src/observe/evidence.js'
-import { simulate } from '../../../src/observe/model/simulate.js'
 import { judge } from '../../../src/observe/verdict/judge.js'
 import { bestFirst } from '../../../src/observe/verdict/remedies.js'
 import { gain } from '../../../src/observe/verdict/units.js'
 import { explain, sentence } from '../../../src/observe/verdict/words.js'
+import { simulate } from '../../support/simulated/simulate.js'
 import { HOST, type Made, made } from './made.js'
 
 const SLOW = { supply: 10 }

@@ -12,8 +12,8 @@ export function traceLine(trace: EndedTrace | undefined): string {
     ...(lost > 0 ? [`${counted(lost, 'record')} came too fast`] : []),
   ]
   const but = missing.length > 0 ? `; ${missing.join('; ')}` : ''
-  const perfetto = /\.json(\.gz)?$/.test(file) ? 'drop it on ui.perfetto.dev, or: ' : ''
-  return `\ntrace: ${file} (${perfetto}millrace trace show ${file})${but}`
+  const how = /\.json(\.gz)?$/.test(file) ? ' (drop it on ui.perfetto.dev)' : ''
+  return `\ntrace: ${file}${how}${but}`
 }
 
 /** Tells of a trace that could not be written to its end. The result of the run is printed all the same. Returns the exit status. */

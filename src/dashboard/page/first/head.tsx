@@ -2,7 +2,6 @@
 import { useTick } from '../draw/hooks.js'
 import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
-import { alertWords } from '../words/alert.js'
 import { age, clock, day } from '../words/format.js'
 
 /** A connection that is lost for so long (ms) may not come back by itself. */
@@ -76,7 +75,7 @@ function Live({ state: { link, ended } }: { state: State }) {
 }
 
 function Notices({ state }: { state: State }) {
-  const { link, heard, saved, hello, ended, alerts } = state
+  const { link, heard, saved, hello, ended } = state
   const lines: { text: string; kind: string }[] = []
   if (link === 'saved' && saved !== null)
     lines.push({
@@ -96,7 +95,6 @@ function Notices({ state }: { state: State }) {
       kind: 'ended',
       text: `The run ended at ${clock(ended.time)}: ${ended.reason}. This is the last that was seen of it.`,
     })
-  for (const alert of alerts) lines.push({ kind: 'alert', text: alertWords(alert) })
   return (
     <div role="status" class="notices">
       {lines.map(({ text, kind }) => (

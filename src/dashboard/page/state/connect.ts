@@ -4,7 +4,7 @@
  */
 import type { Events } from '../../view.js'
 import { address } from './address.js'
-import { type State, withAlert, withFirstHello, withHello, withNow } from './store.js'
+import { type State, withFirstHello, withHello, withNow } from './store.js'
 
 /** Until the stream is opened again (ms): soon enough for a server that restarts, seldom enough for one that is gone. */
 const AGAIN = 1500
@@ -36,7 +36,6 @@ export function connect(change: (by: (state: State) => State) => void): void {
     on('history', (state, history) => ({ ...state, history }))
     on('recent', (state, { seconds, slots }) => ({ ...state, recent: seconds, slots }))
     on('now', withNow)
-    on('alert', withAlert)
     on('ended', (state, ended) => ({ ...state, ended }))
     on('beat', state => state)
     opened.addEventListener('error', lost)

@@ -2,7 +2,6 @@
 import type { TunerDecision } from '../../../observe/live/decision.js'
 import type { RunRecord } from '../../../observe/live/record.js'
 import type {
-  Alert,
   Ended,
   Gallery,
   Hello,
@@ -33,7 +32,6 @@ export interface State {
   /** The last seconds, oldest first. */
   recent: Recent['seconds']
   slots: SlotPoint[]
-  alerts: Alert[]
   ended: Ended | null
   timeline: Timeline | null
   gallery: Gallery | null
@@ -48,7 +46,6 @@ export const EMPTY: State = {
   now: null,
   recent: [],
   slots: [],
-  alerts: [],
   ended: null,
   timeline: null,
   gallery: null,
@@ -59,12 +56,12 @@ export function withHello(state: State, hello: Hello): State {
   const same = before?.trainer === hello.run?.trainer && before?.ring === hello.run?.ring
   // A run that is gone stays as it was, to be read; another one begins anew.
   if (same || hello.run === null) return { ...state, hello: { ...hello, run: hello.run ?? before ?? null } }
-  return { ...state, hello, history: [], now: null, recent: [], slots: [], alerts: [], ended: null }
+  return { ...state, hello, history: [], now: null, recent: [], slots: [], ended: null }
 }
 
-/** The first of a stream. Alerts that ended while none was open are not told: those that hold are told again. */
+/** The first of a stream. */
 export function withFirstHello(state: State, hello: Hello): State {
-  return withHello({ ...state, alerts: [], ended: hello.run === null ? state.ended : null }, hello)
+  return withHello({ ...state, ended: hello.run === null ? state.ended : null }, hello)
 }
 
 /** A second. It may be there already: a stream begins with the past, up to the second that follows. */
@@ -84,11 +81,6 @@ export function withNow(state: State, now: Now): State {
   }
 }
 
-export function withAlert(state: State, alert: Alert): State {
-  const others = state.alerts.filter(({ rule }) => rule !== alert.rule)
-  return { ...state, alerts: alert.since === null ? others : [...others, alert] }
-}
-
 export function ofSnapshot(snapshot: Snapshot): State {
   const { saved, recent, ...rest } = snapshot
   return {
@@ -104,10 +96,10 @@ export function ofSnapshot(snapshot: Snapshot): State {
 
 /** What a file holds: what the page shows. */
 export function toSnapshot(state: State, saved: number): Snapshot | null {
-  const { hello, history, now, recent, slots, alerts, ended, timeline, gallery } = state
+  const { hello, history, now, recent, slots, ended, timeline, gallery } = state
   if (hello === null) return null
   const seconds = recent.map(({ ranks }) => ({ ranks }))
-  return { saved, hello, history, now, recent: { seconds, slots }, alerts, ended, timeline, gallery }
+  return { saved, hello, history, now, recent: { seconds, slots }, ended, timeline, gallery }
 }
 
 /** What the newest moment that is known is called. */

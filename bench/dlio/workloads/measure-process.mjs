@@ -1,0 +1,7 @@
+/** The process of one measurement of a workload. */
+import { serve } from '../../../dist/bench/measure/child-process.js'
+import { measure } from './measure.mjs'
+
+serve(({ of, data, options }, told) =>
+  measure(of, data, { ...options, onProgress: (...progress) => told(progress), onNotice: told }),
+)
