@@ -131,12 +131,19 @@ function normalField(
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,
+    ...(readsAsStored(fields[name], fields) && { orientation: 'stored' }),
     minArea,
     ...(compression !== undefined && { compression }),
     ...(missing !== undefined && { missing }),
     ...(map && { map: absolute(map, root) }),
     layout,
   }
+}
+
+/** Pictures that follow another are read as that is, unless they say otherwise: they have one frame. */
+function readsAsStored({ as, follow, orientation }: FieldJson, fields: Record<string, FieldJson>): boolean {
+  if (as !== 'image' && as !== 'mask') return false
+  return (orientation ?? (follow && fields[follow].orientation)) === 'stored'
 }
 
 function normalOnError(onError: OnErrorJson['policy'] | OnErrorJson): NormalFeed['onError'] {

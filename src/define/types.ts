@@ -268,6 +268,11 @@ export interface FieldJson {
   classes?: string[]
   /** 1, 2, 4, 8 or "auto": decode JPEG at a fraction of its size (changes values). */
   scale?: 'auto' | 1 | 2 | 4 | 8
+  /**
+   * image, mask: turned upright by EXIF (the default), or as stored, as torchvision's loaders leave them. Those that follow
+   * another take its word.
+   */
+  orientation?: 'exif' | 'stored'
   /** Boxes: those that are left with less area than this (in pixels) are dropped, with their labels. */
   minArea?: number
   /** npy, bytes: the column's bytes are compressed by this. */
@@ -362,6 +367,8 @@ export interface NormalField {
   follow?: string
   classes?: string[]
   scale: 'auto' | 1 | 2 | 4 | 8
+  /** Absent: upright by EXIF. */
+  orientation?: 'stored'
   minArea: number
   compression?: Compression
   missing?: MissingJson

@@ -100,6 +100,7 @@ export function casesIn(folder: string): Case[] {
     feedOf('mixed bf16, hwc', { image: { dtype: 'bf16', layout: 'hwc' }, apply: [...MIXES].reverse() }),
     feedOf('odd pictures', { source: 'odd', onError: 'drop' }),
     feedOf('odd pictures, everything', { source: 'odd', image: { apply: EVERYTHING }, onError: 'drop' }),
+    feedOf('odd pictures, as stored', { source: 'odd', image: { orientation: 'stored' }, onError: 'drop' }),
     feedOf('odd pictures, bad ones masked', { source: 'odd', onError: 'mask' }),
     feedOf('odd pictures, mixed', { source: 'odd', apply: MIXES, onError: 'mask' }),
     feedOf('odd pictures, mixed, bad ones dropped', { source: 'odd', apply: MIXES, onError: 'drop' }),

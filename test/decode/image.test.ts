@@ -2,23 +2,24 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeNpy } from '../../src/decode/array/npy.js'
-import { decodeImage, decoderVersions, imageInfo } from '../../src/decode/picture/image.js'
+import { decodeImage, decoderVersions, imageInfo, MAX_PIXELS } from '../../src/decode/picture/image.js'
 import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { crop, noise, pixels } from './pictures.js'
 
 const folder = new URL('../golden/images/', import.meta.url)
 const read = (name: string) => new Uint8Array(readFileSync(new URL(name, folder)))
-const index: { file: string; as: 'image' | 'mask'; tolerance: number }[] = JSON.parse(
+const index: { file: string; as: 'image' | 'stored' | 'mask'; tolerance: number }[] = JSON.parse(
   readFileSync(new URL('index.json', folder), 'utf8'),
 )
 const work = Workspace.alone()
 
-/** Decodes a golden file and returns it with what PIL made of it. */
-function golden(file: string, as: 'image' | 'mask') {
+/** A golden file's header, with what PIL made of its pixels. */
+function golden(file: string, as: 'image' | 'stored' | 'mask') {
   const bytes = read(file)
-  const expected = decodeNpy(read(as === 'image' ? `${file}.npy` : `${file}.mask.npy`))
-  return { bytes, info: imageInfo(bytes), expected, channels: as === 'image' ? (3 as const) : (1 as const) }
+  const expected = decodeNpy(read(as === 'image' ? `${file}.npy` : `${file}.${as}.npy`))
+  const info = imageInfo(bytes, MAX_PIXELS, as === 'stored')
+  return { bytes, info, expected, channels: as === 'mask' ? (1 as const) : (3 as const) }
 }
 
 function worst(a: Uint8Array, b: Uint8Array): number {

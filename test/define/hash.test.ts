@@ -78,6 +78,8 @@ describe('hashes', () => {
       apply: [{ randomResizedCrop: { size: [224, 224] } }, { flip: { p: 0.5 } }, { normalize: 'imagenet' }],
     }
     expect(content({ fields: { image: long, label } })).toBe(content())
+    expect(content({ fields: { image: { ...image, orientation: 'exif' }, label } })).toBe(content())
+    expect(content({ fields: { image: { ...image, orientation: 'stored' }, label } })).not.toBe(content())
 
     const others = [
       content({ fields: { image: { ...image, dtype: 'f16' }, label } }),

@@ -290,6 +290,18 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /don't fit into u8/,
   ],
   [
+    'an orientation that is none',
+    withField({ from: 'jpg', as: 'image', apply: [{ centerCrop: 8 }], orientation: 'upright' }),
+    'fields.x.orientation',
+    /exif, stored/,
+  ],
+  [
+    'an orientation of boxes',
+    withField({ from: 'json', as: 'boxes', follow: 'image', orientation: 'stored' }),
+    'fields.x.orientation',
+    /boxes/,
+  ],
+  [
     'colours on a mask',
     withField({ from: 'm', as: 'mask', apply: [{ centerCrop: 8 }, 'grayscale'] }),
     'fields.x.apply[1].grayscale',

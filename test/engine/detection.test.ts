@@ -2,7 +2,7 @@
  * Pictures with boxes, a mask and points, through the operators of detection: what is delivered as a box is where the
  * picture has that thing, and rows left to a device are the same, also when it gives them back.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Random } from '../../src/basics/random.js'
@@ -123,6 +123,44 @@ describe('boxes lie where their things are', () => {
     })
     expect(found).toBeGreaterThan(COUNT / 2)
   })
+})
+
+test('masks and boxes have the frame of a photograph as stored', async () => {
+  const folder = temporaryFolder()
+  // A grey picture of 37 × 23, to be turned by a quarter; its corner of 9 × 7 has one colour.
+  const data = readFileSync(join(import.meta.dirname, '../golden/images/exif-gray.png'))
+  const boxes = JSON.stringify([[0, 0, 9, 7]])
+  const members = Array.from({ length: 8 }, (_, i) => [
+    { name: `${i}.png`, data },
+    { name: `${i}.boxes.json`, data: boxes },
+  ])
+  writeFileSync(join(folder, 'turned.tar'), tarFile(members.flat()))
+  const apply = ['flip', { flip: { axis: 'vertical' } }, { resize: { size: [46, 74], filter: 'nearest' } }]
+  const feed: FeedJson = {
+    source: { tar: 'turned.tar' },
+    fields: {
+      image: { from: 'png', as: 'image', apply, layout: 'hwc', orientation: 'stored' },
+      mask: { from: 'png', as: 'mask', follow: 'image' },
+      boxes: { from: 'boxes.json', as: 'boxes', follow: 'image' },
+    },
+    batch: 8,
+  }
+  const corners = new Set<string>()
+  await using(feed, { root: folder, workers: 1 }, async loader => {
+    for await (const batch of loader as AsyncIterable<AnyBatch>) {
+      const mask = batch.mask as Uint8Array
+      expect((batch.image as Uint8Array).filter((_, i) => i % 3 === 0)).toEqual(mask)
+      const { values } = batch.boxes as { values: Float32Array }
+      for (let row = 0; row < batch.count; row++) {
+        const [x1, y1, x2, y2] = values.subarray(row * 4, row * 4 + 4)
+        expect([x2 - x1, y2 - y1]).toEqual([18, 14])
+        for (const x of [x1, x2 - 1])
+          for (const y of [y1, y2 - 1]) expect(mask[(row * 46 + y) * 74 + x]).toBe(93)
+        corners.add(`${x1} ${y1}`)
+      }
+    }
+  })
+  expect(corners.size).toBeGreaterThan(2)
 })
 
 test('a sample with more boxes than mosaic leaves it is bad, and told why', async () => {

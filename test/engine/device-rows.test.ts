@@ -255,18 +255,25 @@ describe('images left to the device', () => {
       'lossless.webp': Form.Pixels,
     }
     for (let i = 1; i <= 8; i++) forms[`exif-${i}.jpg`] = Form.Jpeg
+    for (const name of ['exif-8.webp', 'exif-6.png']) forms[name] = Form.Pixels
     // As many of each sampling that none is rare.
     const copies = (name: string): number => (/^(4|gray\.)/.test(name) ? 3 : 1)
     for (const name of Object.keys(forms))
       for (let i = 0; i < copies(name); i++) copyFileSync(join(GOLDEN, name), join(folder, `${i}_${name}`))
-    const json = feedOf([], {
-      source: { files: join(folder, '*') },
-      fields: { image: { from: 'file', as: 'image', apply: [{ randomResizedCrop: { size: 32 } }] } },
-    })
-    const made = await both(json)
-    expect(different(made)).toEqual([])
-    const found = Object.fromEntries(made.gpu.ids.map((id, i) => [basename(id).slice(2), made.gpu.forms[i]]))
-    expect(found).toEqual(forms)
+    const turned: number[][] = []
+    for (const orientation of ['exif', 'stored'] as const) {
+      const apply = [{ randomResizedCrop: { size: 32 } }]
+      const json = feedOf([], {
+        source: { files: join(folder, '*') },
+        fields: { image: { from: 'file', as: 'image', apply, orientation } },
+      })
+      const made = await both(json)
+      expect(different(made)).toEqual([])
+      const names = made.gpu.ids.map(id => basename(id).slice(2))
+      expect(Object.fromEntries(names.map((name, i) => [name, made.gpu.forms[i]]))).toEqual(forms)
+      turned.push([...new Set(made.gpu.parameters.map(words => words[Word.Orientation]))].sort())
+    }
+    expect(turned).toEqual([[1, 2, 3, 4, 5, 6, 7, 8], [1]])
   })
 
   test('of a rare sampling are decoded by makers, the same ones every time', async () => {

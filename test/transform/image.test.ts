@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Dtype } from '../../src/basics/dtype.js'
 import { Random } from '../../src/basics/random.js'
-import { decodeImage, imageInfo } from '../../src/decode/picture/image.js'
+import { decodeImage, imageInfo, MAX_PIXELS } from '../../src/decode/picture/image.js'
 import type { Picture } from '../../src/decode/picture/picture.js'
 import { normalOps } from '../../src/define/operators/table.js'
 import type { NormalField, NormalOp } from '../../src/define/types.js'
@@ -133,7 +133,7 @@ describe('a canvas', () => {
           const steps = realSteps(wishes, width, height)
           const bytes = npy([height, width, 3], noise(width * height * 3))
           const work = Workspace.alone(1 << 20)
-          const source = openPicture(bytes, 3, 1)
+          const source = openPicture(bytes, 3, { scale: 1 })
           const canvas = new Canvas(source, work)
           let picture = source.decode({ x: 0, y: 0, width, height }, undefined, work)
           for (const step of steps) {
@@ -152,29 +152,30 @@ describe('a canvas', () => {
     )
   })
 
-  it.each(['420.jpg', '444.jpg', 'exif-6.jpg', 'rgb.png'])(
-    'decodes no more of %s than a window needs',
-    name => {
-      const bytes = image(name)
-      const info = imageInfo(bytes)
-      const steps: GeometryStep[] = [
-        { do: 'crop', x: 3, y: 2, width: info.width - 5, height: info.height - 4 },
-        { do: 'resize', width: 40, height: 30, filter: 'bilinear', antialias: true },
-        { do: 'crop', x: 7, y: 11, width: 20, height: 13 },
-        { do: 'flip', axis: 'horizontal' },
-      ]
-      const work = Workspace.alone(1 << 22)
-      const canvas = new Canvas(openPicture(bytes, 3, 1), work)
-      let picture = decodeImage(bytes, info, { channels: 3 }, work)
-      for (const step of steps) {
-        canvas.apply(step)
-        picture = stepByStep(step, picture, work)
-      }
-      const at = work.take(20 * 13 * 3)
-      canvas.place({ at, layout: 'hwc', values: compileValues('u8', 3), width: 20, height: 13 })
-      expect(work.u8.slice(at, at + 20 * 13 * 3)).toEqual(bytesOf(picture, work))
-    },
-  )
+  it.each([
+    ...['420.jpg', '444.jpg', 'exif-6.jpg', 'rgb.png'].map(name => [name, 'upright'] as const),
+    ...['exif-3.jpg', 'exif-6.jpg', 'exif-6.png'].map(name => [name, 'stored'] as const),
+  ])('decodes no more of %s, %s, than a window needs', (name, orientation) => {
+    const bytes = image(name)
+    const stored = orientation === 'stored'
+    const info = imageInfo(bytes, MAX_PIXELS, stored)
+    const steps: GeometryStep[] = [
+      { do: 'crop', x: 3, y: 2, width: info.width - 5, height: info.height - 4 },
+      { do: 'resize', width: 40, height: 30, filter: 'bilinear', antialias: true },
+      { do: 'crop', x: 7, y: 11, width: 20, height: 13 },
+      { do: 'flip', axis: 'horizontal' },
+    ]
+    const work = Workspace.alone(1 << 22)
+    const canvas = new Canvas(openPicture(bytes, 3, { scale: 1, ...(stored && { orientation }) }), work)
+    let picture = decodeImage(bytes, info, { channels: 3 }, work)
+    for (const step of steps) {
+      canvas.apply(step)
+      picture = stepByStep(step, picture, work)
+    }
+    const at = work.take(20 * 13 * 3)
+    canvas.place({ at, layout: 'hwc', values: compileValues('u8', 3), width: 20, height: 13 })
+    expect(work.u8.slice(at, at + 20 * 13 * 3)).toEqual(bytesOf(picture, work))
+  })
 })
 
 function fieldOf(parts: Partial<NormalField> & { dtype?: Dtype; shape: number[] }): NormalField {
@@ -298,7 +299,7 @@ describe('an image program', () => {
       const made = row(fieldOf({ shape: [size.height, size.width, 3], scale }), length, bytes, context)
       const whole = decodeImage(bytes, imageInfo(bytes), { channels: 3, scale }, context.work)
       expect(made).toEqual(bytesOf(whole, context.work))
-      const source = openPicture(bytes, 3, scale)
+      const source = openPicture(bytes, 3, { scale })
       const box = { x: 1, y: 1, width: size.width - 1, height: size.height - 1 }
       if (box.width < 1 || box.height < 1) continue
       const part = source.decode(box, undefined, context.work)

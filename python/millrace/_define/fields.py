@@ -252,6 +252,11 @@ class _Pixels(_Typed, _Follower):
         first. Smaller ones are filled up at the right and below."""
         return self._with(shape=_two(height, width, "height, width"))
 
+    def orientation(self: F, orientation: Literal["exif", "stored"]) -> F:
+        """``"stored"``: pixels as they are stored, not turned upright by EXIF: torchvision's loaders and
+        PIL's ``convert("RGB")`` have them so."""
+        return self._with(orientation=orientation)
+
 
 class MaskField(PixelOperators, _Pixels):
     """A mask: numbers of classes by pixel."""

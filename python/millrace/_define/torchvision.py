@@ -8,7 +8,7 @@ to do, all of it at once.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Sequence, Union
 
 from ..errors import DefinitionError
 from .feed import Builder
@@ -58,7 +58,8 @@ class ImageFolder(Builder):
     Classes are the subfolders, hidden ones too, numbered in the order of their names. As in torchvision, one
     without a picture is refused when the feed is opened, unless ``allow_empty`` is set; and a relative root
     is relative to the working directory. ``classes`` names them, in the order of their numbers, instead: then
-    a class without a picture, or without a folder, keeps its number.
+    a class without a picture, or without a folder, keeps its number. Photographs are turned upright by EXIF;
+    ``orientation="stored"`` leaves them as torchvision does.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class ImageFolder(Builder):
         *,
         allow_empty: bool = False,
         classes: Optional[Sequence[str]] = None,
+        orientation: Optional[Literal["exif", "stored"]] = None,
     ):
         if target_transform is not None:
             raise TypeError("target_transform: apply it to batch['label'] in the training loop")
         path = os.path.expanduser(os.fspath(root))
         field = image("image") if transform is None else from_torchvision(transform)
+        field = field if orientation is None else field.orientation(orientation)
         self._classes = _class_folders(path) if classes is None else list(classes)
         given = allow_empty or classes is not None
         super().__init__(

@@ -188,6 +188,10 @@ SAME = [
         "f(image('jpg|png').shape(32, 48).layout('hwc').scale('auto').dtype('bf16'))",
     ),
     (
+        of_field(millrace.image("jpg").center_crop(8).orientation("stored")),
+        "f(image('jpg').centerCrop(8).orientation('stored'))",
+    ),
+    (
         of_field(millrace.category("class", ("cat", "dog")).dtype("i32")),
         "f(category('class', ['cat', 'dog']).dtype('i32'))",
     ),

@@ -19,6 +19,7 @@ from torchvision import transforms as v1  # noqa: E402
 from torchvision.transforms import InterpolationMode, v2  # noqa: E402
 
 BUILT = Path(__file__).parents[3] / "dist" / "index.js"
+GOLDEN = Path(__file__).parents[3] / "test" / "golden" / "images"
 IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 TO_FLOAT = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
 GENERATIONS = pytest.mark.parametrize("t", [v1, v2], ids=["v1", "v2"])
@@ -157,6 +158,34 @@ def test_image_folder(pictures, monkeypatch):
         "batch": 4,
     }
     assert millrace.from_torchvision(CROP, "jpg|png").json()["from"] == "jpg|png"
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    "steps, levels",
+    [
+        ([v2.CenterCrop(20), BYTES], 0),
+        ([v2.Resize((24, 20)), BYTES], 1),
+        # The picture allows no such piece: both take its middle.
+        ([v2.RandomResizedCrop(16, scale=(1.0, 1.0), ratio=(1.0, 1.0)), BYTES], 1),
+    ],
+    ids=["cropped", "resized", "a piece, resized"],
+)
+def test_photographs_with_an_orientation(tmp_path, steps, levels):
+    """As stored they are torchvision's, of every orientation and format; otherwise upright."""
+    for file in sorted(GOLDEN.glob("exif-*")):
+        if file.suffix in (".jpg", ".png", ".tif", ".webp"):
+            (tmp_path / file.name).mkdir()
+            shutil.copy(file, tmp_path / file.name)
+    theirs = by_torchvision(tmp_path, v2.Compose(steps))
+    apart = {}
+    for orientation in ("exif", "stored"):
+        feed = millrace.ImageFolder(tmp_path, v2.Compose(steps), orientation=orientation).batch(len(theirs))
+        with feed.open(workers=1) as loader:
+            (batch,) = [batch["image"].astype(int) for batch in loader.numpy()]
+        apart[orientation] = np.abs(batch - theirs).max(axis=(1, 2, 3))
+    assert len(theirs) >= 18 and apart["stored"].max() <= levels
+    assert sum(apart["exif"] > 20) >= 14
 
 
 @pytest.mark.usefixtures("engine")

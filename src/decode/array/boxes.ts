@@ -1,4 +1,4 @@
-/** Bounding boxes: rows [x1, y1, x2, y2] or [x1, y1, x2, y2, label], in pixels of the upright picture. */
+/** Bounding boxes: rows [x1, y1, x2, y2] or [x1, y1, x2, y2, label], in pixels of the picture as its field reads it. */
 import { DecodeError } from '../../basics/errors.js'
 import type { Value } from '../text/text.js'
 import { decodeRows, type Rows } from './rows.js'

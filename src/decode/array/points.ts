@@ -1,4 +1,4 @@
-/** Points: rows [x, y], or [x, y, label], in pixels of the upright picture. */
+/** Points: rows [x, y], or [x, y, label], in pixels of the picture as its field reads it. */
 import type { Value } from '../text/text.js'
 import { decodeRows, type Rows } from './rows.js'
 

@@ -6,7 +6,7 @@
  * - alpha is dropped, not blended, as PIL's `convert("RGB")` and torchvision do;
  * - 16 bits become 8 by keeping the upper byte;
  * - CMYK and YCCK become RGB by ink × black, without ICC profiles, as in PIL and torchvision;
- * - EXIF orientation is applied; sizes and boxes are those of the upright picture;
+ * - EXIF orientation is applied, unless the stored picture is asked for; sizes and boxes are those of what comes out;
  * - of several frames the first one is taken.
  */
 import { BudgetError, DecodeError, MillraceError, MissingError } from '../../basics/errors.js'
@@ -34,10 +34,10 @@ import { ycbcrToRgb } from './ycbcr.js'
 /** What is known of a picture before it is decoded. */
 export interface ImageInfo {
   format: ImageFormat
-  /** Size of the upright picture. */
+  /** Size of the upright picture, or of the stored one where that is asked for. */
   width: number
   height: number
-  /** EXIF orientation, already taken account of in `width` and `height`. */
+  /** How the stored picture is turned, already taken account of in `width` and `height`. */
   orientation: Orientation
   jpeg?: JpegHeader
   png?: PngHeader
@@ -66,9 +66,10 @@ export const MAX_PIXELS = 2 ** 27
 
 /**
  * Recognises a picture and reads its header. Refuses what is not a picture, and what claims to have more than
- * `maxPixels`, before anything is allocated for it.
+ * `maxPixels`, before anything is allocated for it. `asStored`: not to be turned, as PIL and torchvision leave it; a TIFF is
+ * turned nevertheless, as they turn it.
  */
-export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo {
+export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS, asStored = false): ImageInfo {
   const format = imageFormat(bytes)
   const jpeg = format === 'jpeg' ? readJpegHeader(bytes) : undefined
   const png = format === 'png' ? readPngHeader(bytes) : undefined
@@ -77,7 +78,8 @@ export function imageInfo(bytes: Uint8Array, maxPixels = MAX_PIXELS): ImageInfo 
   const tiff = format === 'tiff' ? readTiff(bytes) : undefined
   const avif = format === 'avif' ? readAvif(bytes) : undefined
   const stored = jpeg ?? png ?? gif ?? bmp ?? vipsHeader((tiff ?? avif)?.bytes ?? bytes, format)
-  const orientation = avif?.orientation ?? (stored.orientation as Orientation)
+  const found = avif?.orientation ?? (stored.orientation as Orientation)
+  const orientation = asStored && tiff === undefined ? 1 : found
   const swap = swapsAxes(orientation)
   const width = swap ? stored.height : stored.width
   const height = swap ? stored.width : stored.height

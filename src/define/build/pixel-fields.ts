@@ -27,6 +27,11 @@ class PixelField<K extends 'image' | 'mask', D extends Dtype> extends Field<K, D
     return this.with({ shape: shape.flat() as number[] })
   }
 
+  /** "stored": pixels as they are stored, not turned upright by EXIF, as torchvision's loaders have them. */
+  orientation(orientation: 'exif' | 'stored'): this {
+    return this.with({ orientation })
+  }
+
   /** The shorter side to `size`, or both to [height, width]. */
   resize(size: number | Size, options: Options<'resize', 'size'> = {}): this {
     return this.op('resize', { size, ...options })

@@ -27,9 +27,12 @@ const MAX_BYTES = 65536
 export const KINDS: Readonly<Record<Kind, KindFacts>> = {
   image: {
     dtypes: ['u8', ...FLOATS, 'u16', 'i16', 'i32', 'u32', 'i64'],
-    keys: ['apply', 'dtype', 'layout', 'follow', 'shape', 'scale'],
+    keys: ['apply', 'dtype', 'layout', 'follow', 'shape', 'scale', 'orientation'],
   },
-  mask: { dtypes: [...INTEGERS, ...FLOATS, 'bool'], keys: ['apply', 'dtype', 'follow', 'shape'] },
+  mask: {
+    dtypes: [...INTEGERS, ...FLOATS, 'bool'],
+    keys: ['apply', 'dtype', 'follow', 'shape', 'orientation'],
+  },
   boxes: {
     dtypes: ['f32', 'f16', 'bf16', 'f64', 'i32', 'i64'],
     keys: ['dtype', 'follow', 'shape', 'ragged', 'pad', 'minArea', 'missing'],

@@ -72,6 +72,7 @@ const fieldShape = object({
     if (value === 'auto' || value === 1 || value === 2 || value === 4 || value === 8) return value
     throw wrong(path, '1, 2, 4, 8 or "auto"', value)
   }),
+  orientation: optional(oneOf(['exif', 'stored'], 'orientation')),
   minArea: optional(number({ min: 0 })),
   compression: optional(oneOf(COMPRESSIONS, 'compression')),
   missing: optional(parseMissing),

@@ -113,7 +113,7 @@ export function compileDevicePicture(
   return {
     form: 'dense',
     run(value, at, context) {
-      const source = openPicture(bytesOf(value), 3, field.scale)
+      const source = openPicture(bytesOf(value), 3, field)
       const steps = choosePicture(field, source, context)
       const plan = pictureOps(steps, source.width, source.height)
       checkSize(plan.width, plan.height, device)

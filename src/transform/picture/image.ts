@@ -81,7 +81,7 @@ function run(
 ): void {
   const { work } = context
   const mark = work.mark()
-  const source = openPicture(bytesOf(value), room.channels, field.scale)
+  const source = openPicture(bytesOf(value), room.channels, field)
   const steps = choosePicture(field, source, context)
   const canvas = new Canvas(source, work)
   for (const step of steps) {

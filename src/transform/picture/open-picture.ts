@@ -8,7 +8,7 @@ import { isTiled, type TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 import { decodeNpy, isNpy } from '../../decode/array/npy.js'
 import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
-import { decodeImage, type ImageInfo, imageInfo } from '../../decode/picture/image.js'
+import { decodeImage, type ImageInfo, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
 import type { NormalField } from '../../define/types.js'
 import { copyInto } from '../../system/memory/copy.js'
@@ -35,17 +35,16 @@ export interface Uploadable {
   orientation: number
 }
 
-export function openPicture(
-  value: Uint8Array | TiledArray,
-  channels: 1 | 3,
-  scale: NormalField['scale'],
-): OpenedPicture {
+/** How a field reads its pictures. */
+type Reading = Pick<NormalField, 'scale' | 'orientation'>
+
+export function openPicture(value: Uint8Array | TiledArray, channels: 1 | 3, field: Reading): OpenedPicture {
   if (isTiled(value)) return rawPicture(plainArray(value), channels)
-  return isNpy(value) ? rawPicture(decodeNpy(value), channels) : encodedPicture(value, channels, scale)
+  return isNpy(value) ? rawPicture(decodeNpy(value), channels) : encodedPicture(value, channels, field)
 }
 
-function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['scale']): OpenedPicture {
-  const info = imageInfo(bytes)
+function encodedPicture(bytes: Uint8Array, channels: 1 | 3, { scale, orientation }: Reading): OpenedPicture {
+  const info = imageInfo(bytes, MAX_PIXELS, orientation === 'stored')
   if (scale === 'auto' || scale === 1 || info.jpeg === undefined || info.jpeg.lossless) {
     const { width, height } = info
     const reducible = scale === 'auto' && info.jpeg !== undefined
@@ -75,9 +74,9 @@ function encodedPicture(bytes: Uint8Array, channels: 1 | 3, scale: NormalField['
   return { width, height, reducible: false, decode }
 }
 
-function uploadable(bytes: Uint8Array, { jpeg }: ImageInfo): Uploadable | undefined {
+function uploadable(bytes: Uint8Array, { jpeg, orientation }: ImageInfo): Uploadable | undefined {
   if (jpeg?.gpu === undefined) return undefined
-  const { width, height, orientation, gpu } = jpeg
+  const { width, height, gpu } = jpeg
   return { sampling: gpu, bytes, width, height, orientation }
 }
 

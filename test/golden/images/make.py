@@ -3,8 +3,8 @@
     python3 test/golden/images/make.py        (needs pillow and numpy)
 
 Beside a picture FILE lie FILE.npy, its image: uint8 [height, width, 3], EXIF orientation applied, converted to RGB;
-and FILE.mask.npy, where it serves as a mask: uint8 [height, width], `numpy.array(Image.open(FILE))`. index.json lists
-them.
+FILE.stored.npy, the same as torchvision's loader has it: without ImageOps.exif_transpose; and FILE.mask.npy, where it serves
+as a mask: uint8 [height, width], `numpy.array(Image.open(FILE))`. index.json lists them.
 """
 
 import json
@@ -39,6 +39,13 @@ def image(name, expected=None, tolerance=0):
             expected = np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     np.save(HERE / f"{name}.npy", np.ascontiguousarray(expected))
     index.append({"file": name, "as": "image", "tolerance": tolerance})
+
+
+def stored(name, tolerance=0):
+    """Registers an image as torchvision's ImageFolder reads it."""
+    with Image.open(HERE / name) as opened:
+        np.save(HERE / f"{name}.stored.npy", np.asarray(opened.convert("RGB")))
+    index.append({"file": name, "as": "stored", "tolerance": tolerance})
 
 
 def mask(name, expected=None):
@@ -169,6 +176,7 @@ for orientation in range(1, 9):
     exif[0x0112] = orientation
     photo(45, 29, 5).save(HERE / f"exif-{orientation}.jpg", quality=90, exif=exif)
     image(f"exif-{orientation}.jpg")
+    stored(f"exif-{orientation}.jpg")
 
 # YCCK: PIL writes four components without transforming them; with the Adobe marker's transform set to 2 a reader
 # takes the same numbers as YCCK.
@@ -224,16 +232,23 @@ mask("interlaced-palette.png")
 gray = np.random.default_rng(13).integers(0, 4, (9, 11))
 (HERE / "interlaced-gray-2.png").write_bytes(interlaced(gray, 2, 0))
 mask("interlaced-gray-2.png")
-exif = Image.Exif()
-exif[0x0112] = 6
-picture.save(HERE / "exif-6.png", exif=exif)
-image("exif-6.png")
+for orientation in range(1, 9):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    picture.save(HERE / f"exif-{orientation}.png", exif=exif)
+    image(f"exif-{orientation}.png")
+    stored(f"exif-{orientation}.png")
+picture.convert("L").save(HERE / "exif-gray.png", exif=exif)
+image("exif-gray.png")
 
 # the rest
 picture.save(HERE / "lossy.webp", quality=80)
 image("lossy.webp")
 picture.save(HERE / "lossless.webp", lossless=True)
 image("lossless.webp")
+picture.save(HERE / "exif-8.webp", lossless=True, exif=exif)
+image("exif-8.webp")
+stored("exif-8.webp")
 alpha.save(HERE / "alpha.webp", lossless=True, exact=True)
 image("alpha.webp")
 picture.quantize(40).save(HERE / "still.gif")
@@ -291,6 +306,7 @@ for orientation in (0, 6, 9):
     big = orientation == 9
     (HERE / f"exif-{orientation}.tif").write_bytes(tiff(np.asarray(picture), 2, {274: (3, [orientation])}, big))
     image(f"exif-{orientation}.tif")
+    stored(f"exif-{orientation}.tif")  # which PIL turns even so
 picture.convert("1").save(HERE / "bilevel.tif", compression="group4")
 image("bilevel.tif")
 mask("bilevel.tif")
@@ -379,6 +395,7 @@ if features.check("avif"):
     exif[0x0112] = 7
     picture.save(HERE / "exif-7.avif", quality=90, subsampling="4:4:4", exif=exif)
     image("exif-7.avif", tolerance=2)
+    stored("exif-7.avif", tolerance=2)
 
 (HERE / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 print(len(index), "pictures,", sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
