@@ -41,6 +41,7 @@ export async function generatedFiles(root, importModule) {
   const protocol = await table('src/deliver/protocol-facts.ts')
   const stall = await table('src/observe/stall.ts')
   const spans = await table('src/spans/span-words.ts')
+  const mistakes = await table('src/define/check/mistakes.ts')
 
   const files = {}
   const python = (name, from, about, parts) => {
@@ -188,6 +189,9 @@ export async function generatedFiles(root, importModule) {
     ),
   ])
 
+  python('torchvision_names', 'src/define/check/mistakes.ts', 'Names of torchvision.', [
+    dictionary(mistakes('TORCHVISION'), 'str'),
+  ])
   python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [
     ...RANDOM.map(name => hexadecimal(random(name))),
     constant(random('ROUNDS')),

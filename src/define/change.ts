@@ -4,6 +4,7 @@
  */
 
 import { canonicalJson, orderHash, type SourceFingerprint, shortHash, sourceSkeleton } from './hash.js'
+import { allSources } from './nested.js'
 import type { NormalBins } from './order-types.js'
 import { RULES, type Rule, rulesOf } from './rules.js'
 import type { NormalFeed } from './types.js'
@@ -25,6 +26,8 @@ export interface OrderDescription {
   combinators: string
   /** Rules of this version by which the source selects samples. */
   rules?: Rule[]
+  /** Tokens of a row, for each source of tokens. */
+  lengths?: number[]
   /** none, global, window 4096, weights. */
   order: string
   /** What positions count, where they are batches by tokens; and how batches of like lengths are made. */
@@ -44,6 +47,9 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
   const { order } = feed
   const { kind: source, count, digest, values, units, parts } = fingerprint
   const rules = rulesOf(feed.source)
+  const lengths = [...allSources(feed.source)].flatMap(one =>
+    'tokens' in one.source ? [one.source.tokens.length] : [],
+  )
   return {
     hash: orderHash(feed, fingerprint),
     source,
@@ -54,6 +60,7 @@ export function describeOrder(feed: NormalFeed, fingerprint: SourceFingerprint):
     ...(parts && parts.length > 0 && { marks: { parts: parts.length, digits: marksOf(parts).join('') } }),
     combinators: shortHash(canonicalJson(sourceSkeleton(feed))),
     ...(rules.length > 0 && { rules }),
+    ...(lengths.length > 0 && { lengths }),
     order: orderName(order),
     ...(feed.batch.bins && { bins: binsText(feed.batch.bins) }),
     ...(order.group && { group: groupText(feed) }),
@@ -91,7 +98,11 @@ export function explainOrderChange(
   // A split's digest covers how many samples its part has, so a new rule alone changes it.
   const rules = before.combinators === after.combinators ? newRules(before, after) : []
   const divided = rules.some(rule => rule.startsWith('split'))
-  if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
+  // Where rows have another length, parts have other counts: whether files changed as well is not known.
+  const cut = before.lengths !== undefined && `${before.lengths}` !== `${after.lengths ?? []}`
+  if (cut && before.combinators === after.combinators)
+    changes.push(`Rows of tokens had "length" ${before.lengths} and now have ${after.lengths}.`)
+  else if (before.digest !== after.digest && !divided) changes.push(contentsChange(before, after, parts))
   const paired = before.values === undefined && rules.includes('zip by key')
   if (!paired) changes.push(...valuesChange(before, after))
   if (before.units !== after.units && before.order === after.order) {
@@ -169,7 +180,8 @@ function contentsChange(
         mark(after, Math.floor((i * runs) / parts.length)),
     )
     .map(part => part.name)
-  if (names.length === 0) return `${general}.`
+  if (names.length === 0)
+    return 'What the source holds, or an option by which its samples are cut, has changed; names and sizes are the same.'
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
   const among = parts.length > MAX_MARKS ? 'among' : 'in'
   return `${general}, ${among} ${names.slice(0, MAX_NAMES).join(', ')}${more}.`

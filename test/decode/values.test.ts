@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeBoxes } from '../../src/decode/array/boxes.js'
+import { jsonArray } from '../../src/decode/array/json-array.js'
 import { decodePoints } from '../../src/decode/array/points.js'
 import { classTable, decodeClass } from '../../src/decode/text/class.js'
 import { decodeJson } from '../../src/decode/text/json.js'
@@ -97,6 +98,12 @@ describe('json', () => {
     expect(decodeJson(bytes('\ufeff{"a": [1, null]}'))).toEqual({ a: [1, null] })
     expect(() => decodeJson(bytes('{"a": '))).toThrow(/is not JSON .*begins with "\{\\"a\\": "/)
     expect(() => decodeJson(bytes('  '))).toThrow(/it is empty/)
+    const deep = (n: number, inner = '') => bytes(`${'[{"a":'.repeat(n)}[${inner}]${'}]'.repeat(n)}`)
+    expect(JSON.stringify(decodeJson(deep(499, `"${'[\\\\\\"{'.repeat(1000)}"`))).length).toBeGreaterThan(
+      5000,
+    )
+    expect(() => decodeJson(deep(500))).toThrow('lie more than 1000 deep in each other')
+    expect(() => jsonArray(`${'['.repeat(33)}1${']'.repeat(33)}`, true)).toThrow('at most 32 axes')
   })
 })
 

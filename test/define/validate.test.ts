@@ -362,6 +362,17 @@ const wrongs: [string, unknown, string, RegExp][] = [
     'fields.x.apply[0].resize.interpolation',
     /it is called "filter" here/,
   ],
+  ...[
+    ['random_horizontal_flip', /it is called "flip" here$/],
+    ['RandomVerticalFlip', /it is called "flip" here, with axis "vertical"$/],
+    ['RandomIoUCrop', /it is called "iouCrop" here$/],
+    ['trivial_augment_wide', /it is called "trivialAugment" here$/],
+  ].map(([name, said]): [string, unknown, string, RegExp] => [
+    `torchvision's operator ${name}`,
+    withField({ ...image, apply: [{ [`${name}`]: {} }] }),
+    'fields.x.apply[0]',
+    said as RegExp,
+  ]),
   ["pandas's name", withField({ from: 'x', as: 'string' }), 'fields.x.as', /it is called "text" here/],
   ["NumPy's name", withField({ ...image, dtype: 'float32' }), 'fields.x.dtype', /it is called "f32" here/],
   [

@@ -9,6 +9,8 @@ import os
 import re
 from typing import Any, Dict, Iterable, Mapping, Optional
 
+from .._generated.torchvision_names import TORCHVISION
+
 
 def camel(name: str) -> str:
     """``max_size`` as JSON spells it: ``maxSize``. A trailing underscore (``global_``) is Python's, not
@@ -20,21 +22,6 @@ def camel(name: str) -> str:
 def snake(name: str) -> str:
     """``maxSize`` as Python spells it: ``max_size``."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-
-
-#: What torchvision calls parameters, and what they are called here.
-_TORCHVISION = {
-    "interpolation": "filter",
-    "padding_mode": "mode",
-    "kernel_size": "kernel",
-    "distortion_scale": "distortion",
-    "num_ops": "ops",
-    "num_magnitude_bins": "bins",
-    "side_range": "sides",
-    "target_size": "size",
-    "scale_range": "scale",
-    "num_classes": "classes",
-}
 
 
 #: What a stream of samples has elsewhere (tf.data, datasets, webdataset), and what does it here.
@@ -59,8 +46,9 @@ def instead(name: str) -> Optional[str]:
 def hint(wrong: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them."""
     known = list(known)
-    if _TORCHVISION.get(wrong) in known:
-        return f'it is called "{_TORCHVISION[wrong]}" here'
+    called, comma, more = TORCHVISION.get(wrong.replace("_", "").lower(), "").partition(",")
+    if snake(called) in known:
+        return f'it is called "{snake(called)}" here{comma}{more}'
     near = difflib.get_close_matches(snake(wrong), known, n=1, cutoff=0.6)
     return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known)}"
 

@@ -19,6 +19,20 @@ def feed(fake):
         yield opened
 
 
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("random_horizontal_flip", 'it is called "flip" here$'),
+        ("RandomVerticalFlip", 'it is called "flip" here, with axis "vertical"$'),
+        ("RandomIoUCrop", 'it is called "iou_crop" here$'),
+        ("trivial_augment_wide", 'it is called "trivial_augment" here$'),
+    ],
+)
+def test_names_of_torchvisions_operators(name, said):
+    with pytest.raises(AttributeError, match=said):
+        getattr(millrace.image("jpg"), name)
+
+
 # ------------------------------------------------------------------ options
 
 

@@ -3,11 +3,18 @@ import type { TiledArray } from '../../basics/array.js'
 import { DecodeError } from '../../basics/errors.js'
 import { decodeJson, type JsonValue } from '../text/json.js'
 
+/** Lists in lists: an array has no more axes. */
+const MOST_AXES = 32
+
 /** The array of a list, of lists of equal length, of numbers. `null` is NaN among floats, and bad among integers. */
 export function jsonArray(text: string, floats: boolean): TiledArray<Uint8Array> {
   const list = decodeJson(text)
   const shape: number[] = []
   for (let inner = list; Array.isArray(inner); inner = inner[0]) shape.push(inner.length)
+  if (shape.length > MOST_AXES)
+    throw new DecodeError(
+      `has lists that lie ${shape.length} deep in each other: an array has at most ${MOST_AXES} axes`,
+    )
   const numbers: number[] = []
   flatten(list, shape, [], floats, numbers)
   const elements = floats ? Float64Array.from(numbers) : BigInt64Array.from(numbers, BigInt)

@@ -10,6 +10,9 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
 /** Bytes of JSON that are parsed, unless a field says less: in memory that may become half a gigabyte. */
 const MOST = 16 << 20
 
+/** Lists and objects in each other: Python's json has the same limit. What goes through deeper ones calls itself too often. */
+const DEEPEST = 1000
+
 export function decodeJson(value: Value): JsonValue {
   if (typeof value === 'number') return value
   if (isTiled(value)) return JSON.parse(listText(value)) as JsonValue
@@ -50,6 +53,10 @@ function listText(array: TiledArray): string {
 
 function parsed(text: string): JsonValue {
   if (text.trim() === '') throw new DecodeError('is not JSON: it is empty')
+  if (text.length > 2 * DEEPEST && isTooDeep(text))
+    throw new DecodeError(
+      `is JSON whose lists and objects lie more than ${DEEPEST} deep in each other: write it flatter`,
+    )
   try {
     return JSON.parse(text) as JsonValue
   } catch (cause) {
@@ -57,4 +64,26 @@ function parsed(text: string): JsonValue {
       cause,
     })
   }
+}
+
+/** Strings end where JSON says: in other texts that is told by the parser. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x22) {
+      do at = text.indexOf('"', at + 1)
+      while (at > 0 && isEscaped(text, at))
+      if (at < 0) return false
+    } else if (code === 0x5b || code === 0x7b) {
+      if (++depth > DEEPEST) return true
+    } else if (code === 0x5d || code === 0x7d) depth--
+  }
+  return false
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let before = quote
+  while (text.charCodeAt(before - 1) === 0x5c) before--
+  return (quote - before) % 2 === 1
 }

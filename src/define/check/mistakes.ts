@@ -21,48 +21,78 @@ export function wrong(path: string, expected: string, found: unknown): Definitio
   return new DefinitionError(path, `expected ${expected}, found ${show(found)}`)
 }
 
-/** What torchvision, NumPy, PyTorch and pandas call things, and what they are called here. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
+/** What torchvision calls things, in small letters without `_`, and what they are called here; behind a comma, what has to be given. */
+export const TORCHVISION: Readonly<Record<string, string>> = {
   interpolation: 'filter',
-  paddingMode: 'mode',
-  kernelSize: 'kernel',
-  distortionScale: 'distortion',
-  numOps: 'ops',
-  numMagnitudeBins: 'bins',
-  sideRange: 'sides',
-  targetSize: 'size',
-  scaleRange: 'scale',
-  numClasses: 'classes',
-  uint8: 'u8',
-  int8: 'i8',
-  uint16: 'u16',
-  int16: 'i16',
-  int32: 'i32',
-  uint32: 'u32',
-  int64: 'i64',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  float32: 'f32',
-  float64: 'f64',
-  str: 'text',
-  string: 'text',
-  integer: 'int',
-  array: 'npy',
-  ndarray: 'npy',
-  numpy: 'npy',
-  tensor: 'npy',
-  picture: 'image',
-  jpeg: 'image',
-  bbox: 'boxes',
-  bboxes: 'boxes',
-  keypoints: 'points',
-  category: 'class',
-  categorical: 'class',
-  '=>': '>=',
-  '=<': '<=',
-  '==': '=',
-  '<>': '!=',
+  paddingmode: 'mode',
+  kernelsize: 'kernel',
+  distortionscale: 'distortion',
+  numops: 'ops',
+  nummagnitudebins: 'bins',
+  siderange: 'sides',
+  targetsize: 'size',
+  scalerange: 'scale',
+  numclasses: 'classes',
+  randomhorizontalflip: 'flip',
+  horizontalflip: 'flip',
+  hflip: 'flip',
+  randomverticalflip: 'flip, with axis "vertical"',
+  verticalflip: 'flip, with axis "vertical"',
+  vflip: 'flip, with axis "vertical"',
+  randomrotation: 'rotate',
+  randomaffine: 'affine',
+  randomperspective: 'perspective',
+  elastictransform: 'elastic',
+  randomzoomout: 'zoomOut',
+  randomioucrop: 'iouCrop',
+  randomgrayscale: 'grayscale',
+  randomautocontrast: 'autocontrast',
+  randomequalize: 'equalize',
+  randominvert: 'invert',
+  randomposterize: 'posterize',
+  randomsolarize: 'solarize',
+  randomadjustsharpness: 'sharpness',
+  adjustsharpness: 'sharpness',
+  trivialaugmentwide: 'trivialAugment',
+  randomphotometricdistort: 'photometricDistort',
+  randomerasing: 'erase',
 }
+
+/** The same of NumPy, PyTorch and pandas. */
+const ELSEWHERE = new Map(
+  Object.entries({
+    ...TORCHVISION,
+    uint8: 'u8',
+    int8: 'i8',
+    uint16: 'u16',
+    int16: 'i16',
+    int32: 'i32',
+    uint32: 'u32',
+    int64: 'i64',
+    float16: 'f16',
+    bfloat16: 'bf16',
+    float32: 'f32',
+    float64: 'f64',
+    str: 'text',
+    string: 'text',
+    integer: 'int',
+    array: 'npy',
+    ndarray: 'npy',
+    numpy: 'npy',
+    tensor: 'npy',
+    picture: 'image',
+    jpeg: 'image',
+    bbox: 'boxes',
+    bboxes: 'boxes',
+    keypoints: 'points',
+    category: 'class',
+    categorical: 'class',
+    '=>': '>=',
+    '=<': '<=',
+    '==': '=',
+    '<>': '!=',
+  }),
+)
 
 /** An unknown name among known ones, with the nearest of them; where none is near, with all of them and `otherwise`. */
 export function unknownName(
@@ -72,9 +102,9 @@ export function unknownName(
   known: readonly string[],
   otherwise = '',
 ): DefinitionError {
-  const called = ELSEWHERE[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
+  const [called, more = ''] = (ELSEWHERE.get(name.replaceAll('_', '').toLowerCase()) ?? '').split(/(?=,)/)
   if (known.includes(called))
-    return new DefinitionError(path, `unknown ${what} ${show(name)}; it is called "${called}" here`)
+    return new DefinitionError(path, `unknown ${what} ${show(name)}; it is called "${called}" here${more}`)
   const near = nearest(name, known)
   const hint = near === undefined ? `known: ${known.join(', ')}${otherwise}` : `did you mean "${near}"?`
   return new DefinitionError(path, `unknown ${what} ${show(name)}; ${hint}`)

@@ -26,7 +26,7 @@ export function jsonTable(list: ListText): Table {
         if (text.trim() === '') continue
         const cells: string[] = []
         for (const [name, value] of Object.entries(objectIn(file, line, text)))
-          cells[numberOf(name)] = cellOf(value)
+          cells[numberOf(name)] = cellOf(file, line, value)
         yield { line, cells: Array.from(names, (_, i) => cells[i] ?? '') }
       }
     },
@@ -45,10 +45,15 @@ function objectIn(file: string, line: number, text: string): object {
 }
 
 /** A value as a cell: truth as 1 and 0, lists and objects as JSON. */
-function cellOf(value: unknown): string {
+function cellOf(file: string, line: number, value: unknown): string {
   if (typeof value === 'string') return value.startsWith(MARK) ? value.slice(MARK.length) : value
   if (typeof value === 'boolean') return value ? '1' : '0'
-  return value === null ? '' : JSON.stringify(value).replace(KEPT, '$1')
+  if (value === null) return ''
+  try {
+    return JSON.stringify(value).replace(KEPT, '$1')
+  } catch {
+    throw fault(file, line, 'its lists and objects lie too deep in each other: write them flatter')
+  }
 }
 
 /** An integer that a number can't hold becomes text, so that every digit is delivered. */

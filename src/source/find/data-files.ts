@@ -57,6 +57,12 @@ export function patternsOf(spec: string | readonly string[]): string[] {
   return (typeof spec === 'string' ? [spec] : [...spec]).flatMap(text => text.split('::'))
 }
 
+/** The folder, with its slash, in which all that a source names lies: patterns count up to their first wildcard. */
+export function fixedFolder(spec: string | readonly string[], root: string): string {
+  const names = patternsOf(spec).flatMap(pattern => expandBraces(resolveName(root, pattern)))
+  return commonFolder(names.map(name => name.replace(/[*?[].*/s, '')))
+}
+
 /** All files of one pattern; `full` is its full name. */
 export async function expandPattern(
   pattern: string,

@@ -103,6 +103,7 @@ export class LineScan {
   private scanFilled(bytes: Buffer, from: number): void {
     let at = from
     for (;;) {
+      at = this.passEmpty(bytes, at)
       const found = bytes.indexOf(LF, at)
       const end = found < 0 ? bytes.length : found
       if (this.blank && at < end && (bytes[at] > SPACE || !isBlank(bytes, at, end))) this.blank = false
@@ -118,6 +119,8 @@ export class LineScan {
     let at = from
     let quote = bytes.indexOf(QUOTE, at)
     while (at < bytes.length) {
+      at = this.passEmpty(bytes, at)
+      if (at === bytes.length) return
       if (quote >= 0 && quote < at) quote = bytes.indexOf(QUOTE, at)
       const found = bytes.indexOf(LF, at)
       const end = found < 0 ? bytes.length : found
@@ -139,6 +142,16 @@ export class LineScan {
       }
       at = end + 1
     }
+  }
+
+  /** The offset behind empty lines that begin at `at`: a megabyte of gzip may have a thousand million of them. */
+  private passEmpty(bytes: Buffer, at: number): number {
+    if (bytes[at] !== LF || this.begun !== this.at + at) return at
+    let end = at + 1
+    while (bytes[end] === LF) end++
+    this.line += end - at - 1
+    this.next(this.at + end)
+    return end
   }
 
   private scanQuoted(bytes: Buffer, from: number, to: number): void {

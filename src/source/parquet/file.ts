@@ -8,6 +8,7 @@ import { IndexFile } from '../index/file.js'
 import type { ByteRange, Column, Present } from '../source.js'
 import { columnsOf, presentOf } from './columns.js'
 import { loadColumn, type PageBytes } from './decode/chunk.js'
+import { BeyondError } from './decode/fixed.js'
 import { type Form, roomOf, sizeOf } from './form.js'
 import type { ParquetMeta } from './index.js'
 import type { FileLayout } from './layout.js'
@@ -175,8 +176,8 @@ export class ParquetFile {
       if (!(error instanceof DecodeError)) throw error
       throw new DecodeError(
         `${this.manifest.file}: column "${described.name}" of ${this.parts ? 'unit' : 'row group'} ${unit}, at byte ` +
-          `${this.numbers.start[chunk]}: ${error.message}: ` +
-          'the file is damaged: copy or write it again',
+          `${this.numbers.start[chunk]}: ${error.message}` +
+          (error instanceof BeyondError ? '' : ': the file is damaged: copy or write it again'),
         { cause: error },
       )
     }

@@ -8,7 +8,7 @@ import type { ParquetJson, PathsJson } from '../../define/types.js'
 import { Stores } from '../../store/stores.js'
 import { joined } from '../combine/combined.js'
 import { selectedManifest } from '../combine/selected.js'
-import { type DataFile, findDataFiles } from '../find/data-files.js'
+import { type DataFile, findDataFiles, fixedFolder } from '../find/data-files.js'
 import { IndexFile } from '../index/file.js'
 import { obtainFileIndexes } from '../index/of-files.js'
 import { type Opened, openMany } from '../index/of-source.js'
@@ -18,6 +18,7 @@ import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
 import { type ParquetMeta, parquetIndex } from './index.js'
 import { type ParquetManifest, ParquetSource } from './parquet-source.js'
+import { partitionsOf } from './partitions.js'
 import { selectRows } from './where.js'
 
 /** Files whose footers are read at the same time. */
@@ -31,12 +32,38 @@ export async function openParquet(json: ParquetJson, context: OpenContext): Prom
       : json
   using stores = new Stores()
   const opened = await openFiles(path, context, stores)
-  const manifest = { ...opened, checksums: context.check === 'nothing' || checksums !== false }
+  const manifest = {
+    ...withPartitions(opened, fixedFolder(path, context.root), context.wanted),
+    checksums: context.check === 'nothing' || checksums !== false,
+  }
   if (where === undefined) return manifest
   const source = new ParquetSource(manifest)
   const selection = await selectRows(source, where, stores, context.progress)
   return selectedManifest('subset', { where }, manifest, source, selection, true)
 }
+
+/**
+ * With the columns that folders below `root` tell. Names of files need not have these folders: the values of wanted columns are part
+ * of what is hashed.
+ */
+function withPartitions(opened: ParquetManifest, root: string, wanted: readonly string[]): ParquetManifest {
+  const below = opened.files.map(({ file }) => file.slice(root.length))
+  const partitions = partitionsOf(below, opened.columns)
+  if (partitions.length === 0) return opened
+  const { fingerprint, stamp, columns } = opened
+  const told = partitions.filter(({ name }) => wanted.includes(name))
+  const { digest } = fingerprint
+  return {
+    ...opened,
+    columns: [...columns, ...partitions.map(({ name }) => name)],
+    partitions,
+    stamp: joined([stamp, digestOf(partitions)]),
+    fingerprint: told.length === 0 ? fingerprint : { ...fingerprint, digest: digestOf([digest, told]) },
+  }
+}
+
+const digestOf = (parts: unknown): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 
 async function openFiles(path: PathsJson, context: OpenContext, stores: Stores): Promise<ParquetManifest> {
   const files = await findDataFiles(path, context.root, stores, {
@@ -68,6 +95,7 @@ async function openIndexes(
   const manifest: ParquetManifest = {
     kind: 'parquet',
     checksums: true,
+    partitions: [],
     fingerprint: fingerprint(files, indexes, metas),
     stamp: joined(
       files.map(

@@ -16,6 +16,7 @@ import type {
 import { UnitRefs } from '../unit-refs.js'
 import { type FileManifest, ParquetFile } from './file.js'
 import { layoutOf } from './layout.js'
+import type { Partition } from './partitions.js'
 
 export interface ParquetManifest extends Manifest {
   kind: 'parquet'
@@ -23,6 +24,8 @@ export interface ParquetManifest extends Manifest {
   columns: string[]
   /** First row of each unit of all files, as f64. */
   unitStarts: SharedArrayBuffer
+  /** Columns that the folders of the files tell. */
+  partitions: Partition[]
   /** Whether checksums that pages have are compared. */
   checksums: boolean
   /** Names of classes, by column. */
@@ -34,7 +37,7 @@ export class ParquetSource implements Leaf {
   readonly columns: readonly string[]
   readonly runs: Float64Array
   readonly unitStarts: Float64Array
-  readonly indexed = ['key', 'file']
+  readonly indexed: readonly string[]
   readonly asInUnits = true
   /** First row and first unit of each file, and their number at the end. */
   private readonly starts: Float64Array
@@ -54,6 +57,7 @@ export class ParquetSource implements Leaf {
     })
     this.count = this.starts[files.length]
     this.columns = manifest.columns
+    this.indexed = ['key', 'file', ...manifest.partitions.map(({ name }) => name)]
     this.runs = this.starts.filter((_, i) => i < files.length && files[i].count > 0)
     this.unitStarts = new Float64Array(manifest.unitStarts)
     this.files = new OpenIndexes(files.length, i => new ParquetFile(files[i], manifest.checksums))
@@ -71,6 +75,8 @@ export class ParquetSource implements Leaf {
   }
 
   index(name: string): IndexColumn | undefined {
+    const told = this.ofFolders(name)
+    if (told !== undefined) return told
     if (name === 'key') return { type: 'string', at: row => this.key(row) }
     if (name !== 'file') return undefined
     return {
@@ -82,21 +88,36 @@ export class ParquetSource implements Leaf {
     }
   }
 
+  /** A column that folders tell. */
+  ofFolders(name: string): IndexColumn | undefined {
+    const { type, values } = this.manifest.partitions.find(one => one.name === name) ?? {}
+    return type && { type, at: row => values?.[this.numberOf(row)] ?? undefined }
+  }
+
   where(row: number): { file: string; offset: number } {
     const file = this.fileOf(row)
     return { file: file.manifest.file, offset: file.offset(this.unitOf(row) - this.firstUnits[this.last]) }
   }
 
   present(row: number): Present {
-    return this.fileOf(row).present
+    const { present } = this.fileOf(row)
+    const told = this.manifest.partitions.filter(({ values }) => values[this.last] !== null)
+    return told.length === 0
+      ? present
+      : { ...present, columns: [...present.columns, ...told.map(({ name }) => name)] }
   }
 
   layout(): Layout {
-    const { files, classes } = this.manifest
-    return layoutOf(
+    const { files, classes, partitions } = this.manifest
+    const layout = layoutOf(
       files.map((_, i) => this.file(i).layout()),
       classes,
     )
+    const told = partitions.map(({ name, type }) => ({
+      name,
+      type: `${type === 'number' ? 'i32' : 'text'}, of the path`,
+    }))
+    return { ...layout, schema: [...layout.schema, ...told] }
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
@@ -122,10 +143,17 @@ export class ParquetSource implements Leaf {
   }
 
   sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Record<string, Column> {
-    if (units.length === 0) return {}
     const file = this.fileOf(row)
-    const unit = this.unitOf(row)
-    return file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
+    let sample: Record<string, Column> = {}
+    if (units.length > 0) {
+      const unit = this.unitOf(row)
+      sample = file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
+    }
+    for (const { name, values } of this.manifest.partitions) {
+      const value = values[this.last]
+      if (value !== null && columns.includes(name)) sample[name] = value
+    }
+    return sample
   }
 
   unitColumns(
@@ -138,14 +166,23 @@ export class ParquetSource implements Leaf {
   }
 
   /** The files, each with its first row and units. */
-  *eachFile(): Generator<{ file: ParquetFile; row: number; units: [number, number] }> {
+  *eachFile(): Generator<{ file: ParquetFile; rows: [number, number]; units: [number, number] }> {
+    const { starts, firstUnits } = this
     for (let i = 0; i < this.manifest.files.length; i++)
-      yield { file: this.file(i), row: this.starts[i], units: [this.firstUnits[i], this.firstUnits[i + 1]] }
+      yield {
+        file: this.file(i),
+        rows: [starts[i], starts[i + 1]],
+        units: [firstUnits[i], firstUnits[i + 1]],
+      }
   }
 
   private fileOf(row: number): ParquetFile {
+    return this.file(this.numberOf(row))
+  }
+
+  private numberOf(row: number): number {
     this.locate(row)
-    return this.file(this.last)
+    return this.last
   }
 
   private file(i: number): ParquetFile {

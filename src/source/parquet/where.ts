@@ -36,24 +36,32 @@ export async function selectRows(
   stores: Stores,
   progress?: OnProgress,
 ): Promise<Selection> {
-  const columns = columnsIn(where)
+  const columns = columnsIn(where).filter(name => source.ofFolders(name) === undefined)
   const sure = conjuncts(where)
   const rows = new RowCollector(source.count)
   const reader = new RowReader(source, new Reader(stores))
-  for (const { file, row: first, units } of source.eachFile()) {
+  for (const {
+    file,
+    rows: [first, end],
+    units,
+  } of source.eachFile()) {
     // Rows of a file that lacks a column which others have are rows without a value.
     const lacks = (name: string): boolean => leafOf(file.leaves, name) < 0 && source.columns.includes(name)
-    if (sure.some(([name, condition]) => lacks(name) && truthOfNone(condition) !== true)) continue
+    // The same for all rows of the file, and known without reading it; undefined: that of a column in it.
+    const known = (name: string, condition: ConditionJson): { truth: Truth } | undefined => {
+      const told = source.ofFolders(name)
+      if (told !== undefined) return { truth: compileCondition(condition, told, name)(told.at(first)) }
+      return lacks(name) ? { truth: truthOfNone(condition) } : undefined
+    }
+    const unsure = sure.filter(([name, condition]) => known(name, condition)?.truth !== true)
+    if (first === end || unsure.some(([name, condition]) => known(name, condition) !== undefined)) continue
     const holds = compileWhere<Sample>(where, (name, condition) => {
-      if (lacks(name)) return () => truthOfNone(condition)
+      const fixed = known(name, condition)
+      if (fixed !== undefined) return () => fixed.truth
       const test = testOf(file, name, condition)
       return sample => test(comparedOf(sample[name]))
     })
-    const arePossible = await possibleRows(
-      file,
-      sure.filter(([name]) => !lacks(name)),
-      stores,
-    )
+    const arePossible = await possibleRows(file, unsure, stores)
     for (let unit = units[0]; unit < units[1]; unit++) {
       const start = source.unitStarts[unit]
       progress?.(start, source.count, 'selecting rows of Parquet files', 'rows')
@@ -117,6 +125,7 @@ async function possibleRows(
   sure: readonly [name: string, condition: ConditionJson][],
   stores: Stores,
 ): Promise<(from: number, to: number) => Promise<boolean>> {
+  if (sure.length === 0) return async () => true
   const { file: name, bytes, was } = file.place
   const read: ReadAt = async (into, offset) => {
     await readRange(stores, { file: name, offset, length: into.length, was }, into)

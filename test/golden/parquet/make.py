@@ -8,6 +8,7 @@ import decimal
 import json
 import math
 import pathlib
+import shutil
 import struct
 import uuid
 
@@ -16,6 +17,7 @@ import datasets
 import fastparquet
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 
 here = pathlib.Path(__file__).parent
@@ -365,6 +367,22 @@ for version in ["1.0", "2.0"]:
     write(f"nested-{version[0]}", nested, told, **options)
 uneven = [[[1, 2], [3]], [[1], None], [[1, 2], [3, None]], [[1], [2]]]
 pq.write_table(pa.table({"x": pa.array(uneven, pa.list_(pa.list_(pa.int32())))}), here / "uneven.parquet")
+
+# Folders that tell columns, as Hive names them, and what pyarrow's datasets make of these.
+parts = pa.table(
+    {
+        "id": pa.array(range(24)),
+        "year": [2020 + i % 3 for i in range(24)],
+        "kind": [["a b/c", None, "gr\u00fcn", "07"][i % 4] for i in range(24)],
+    }
+)
+shutil.rmtree(here / "hive", ignore_errors=True)
+pq.write_to_dataset(parts, here / "hive", partition_cols=["year", "kind"], basename_template="part-{i}.parquet")
+told = pa.dataset.dataset(here / "hive", partitioning="hive").to_table().sort_by("id")
+hive = {name: [plain(value) for value in told[name].to_pylist()] for name in ["id", "year", "kind"]}
+# Of the folder that is named, and those above it, no columns are made.
+hive["below"] = pa.dataset.dataset(here / "hive" / "year=2020", partitioning="hive").schema.names
+(here / "hive" / "expected.json").write_text(json.dumps(hive) + "\n")
 
 # Categories: every row group has all of them in its dictionary, most without a row.
 names = pa.array([f"class {i} {'x' * (i % 5)}" for i in range(50)])

@@ -1,6 +1,6 @@
 /** Where rows begin: compared with a plain splitting of the text, for every way in which the bytes may come in pieces. */
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test, vi } from 'vitest'
 import { SourceError } from '../../../src/basics/errors.js'
 import { LineScan, LONGEST_ROW, type RowRule } from '../../../src/source/lines/line-scan.js'
 
@@ -97,4 +97,16 @@ describe('what is no text', () => {
     }
     expect(push).toThrow(/a\.txt, line 1 \(byte 0\): this row is longer than 256 MiB: .* is this file text\?/)
   })
+})
+
+test.each(['filled', 'records'] as const)('empty lines are passed over together: %s', rule => {
+  const text = Buffer.from(`{"a":1}\n${'\n'.repeat(5000)}{"a":2}\n`)
+  const search = vi.spyOn(Buffer.prototype, 'indexOf')
+  const scan = new LineScan('x.jsonl', rule)
+  for (let at = 0; at < text.length; at += 1000) scan.push(text.subarray(at, at + 1000))
+  scan.end()
+  const searches = search.mock.calls.length
+  search.mockRestore()
+  expect(searches).toBeLessThan(100)
+  expect([scan.count, scan.starts.at(1), scan.lines.at(1)]).toEqual([3, 5008, 5002])
 })

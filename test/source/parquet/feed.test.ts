@@ -38,6 +38,22 @@ for (const [name, order] of ORDERS) {
   })
 }
 
+test.each([0, 2])('lists in lists are arrays, with %i workers', async workers => {
+  const json: FeedJson = {
+    source: { parquet: join(root, 'nested-{1,2}.parquet') },
+    order: 'none',
+    fields: { square: { from: 'square', as: 'npy', dtype: 'f32', shape: [2, 3] } },
+    batch: { size: 7, last: 'keep' },
+  }
+  const values = await using(json, { workers }, async loader => {
+    const all: number[] = []
+    for await (const batch of loader) all.push(...(batch.square as Float32Array))
+    return all
+  })
+  const square = (i: number) => [0, 1, 2, 10, 11, 12].map(part => 100 * i + part)
+  expect(values).toEqual(Array.from({ length: 80 }, (_, i) => square(i % 40)).flat())
+})
+
 test('resumed by another number of ranks and workers it goes on exactly', async () => {
   const json = feed({ shuffle: { window: 200 }, seed: 3 } as never)
   const whole = await using(json, { workers: 1 }, async loader => {

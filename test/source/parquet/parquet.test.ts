@@ -140,7 +140,8 @@ describe('columns', () => {
   it('of INT96 whose times 64 bits do not hold are no other times', async () => {
     const source = await open({ parquet: 'int96-far.parquet' }, ['when'])
     expect(() => readRow(source, 0, ['when'])).toThrow(
-      /int96-far\.parquet: column "when".* value 1 is a time .*after 2262/,
+      // The file is not said to be damaged.
+      /int96-far\.parquet: column "when".* value 1 is a time .*after 2262, .*timestamps of µs$/,
     )
   })
 

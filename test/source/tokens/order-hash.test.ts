@@ -2,9 +2,10 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { explainOrderChange } from '../../../src/define/change.js'
 import { normalizeFeed } from '../../../src/define/normalize.js'
 import type { TokensJson } from '../../../src/define/token-types.js'
-import { planFeed } from '../../../src/engine/plan/plan.js'
+import { type FeedPlan, planFeed } from '../../../src/engine/plan/plan.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { documentsOf, writeMegatron } from '../../support/tokens.js'
 
@@ -18,11 +19,14 @@ interface Change extends Partial<TokensJson> {
   batch?: number
 }
 
-async function orderHash({ fields, batch = 2, ...json }: Change, root = folder): Promise<string> {
+const orderHash = async (change: Change, root = folder): Promise<string> =>
+  (await planned(change, root)).hashes.order
+
+async function planned({ fields, batch = 2, ...json }: Change, root = folder): Promise<FeedPlan> {
   const tokens = { path: 'a.bin', length: 4, ...json }
   const order = { shuffle: 'global', seed: 7 }
   const feed = normalizeFeed({ source: { tokens }, order, batch, ...(fields && { fields }) }, root)
-  return (await planFeed(feed)).hashes.order
+  return await planFeed(feed)
 }
 
 test.each<Change>([
@@ -57,4 +61,15 @@ test('where the files lie does not matter', async () => {
   const other = temporaryFolder()
   for (const name of ['a.bin', 'a.idx']) cpSync(join(folder, name), join(other, name))
   expect(await orderHash({}, other)).toBe(await orderHash({}))
+})
+
+test.each<[Change, string | RegExp]>([
+  [{ length: 5 }, 'Rows of tokens had "length" 4 and now have 5.'],
+  [{ phase: 0 }, /^What the source holds, or an option by which its samples are cut, has changed/],
+  [{ path: 'b.bin' }, 'The names or sizes of what the source holds have changed, in b.'],
+])('%j: what changed is said', async (change, said) => {
+  const now = await planned(change)
+  const { description } = await planned({})
+  const sentences = explainOrderChange(description, now.description, now.parts)
+  expect(sentences.at(-1)).toMatch(said)
 })

@@ -136,6 +136,13 @@ describe('columns', () => {
     await expect(openZarr(json)).rejects.toThrow(/demo_1\) has no array "action", which others have/)
   })
 
+  it('that are big-endian behind a delta are refused for that', async () => {
+    const folder = copyOf('v2 delta <i2')
+    const file = join(folder, '.zarray')
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('<i2', '>i2'))
+    await expect(openZarr(folder)).rejects.toThrow(/its codec delta is of big-endian numbers \(">i2"\)/)
+  })
+
   it('must have the same rows, and exist', async () => {
     const folder = copyOf(GROUP.name)
     await expect(openZarr({ path: folder, arrays: ['imag'] })).rejects.toThrow(

@@ -11,7 +11,7 @@ import { ENCODING } from '../names.js'
 import type { ParquetLeaf } from '../structure/schema.js'
 import { readLevels, readPageLevels } from './bits.js'
 import { decompressPage } from './compressed.js'
-import { FixedSink } from './fixed.js'
+import { BeyondError, FixedSink } from './fixed.js'
 import { DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, INDEX_PAGE, PageHeader } from './page-header.js'
 import { scratch } from './scratch.js'
 import { Shapes } from './shapes.js'
@@ -65,7 +65,7 @@ export class ChunkLoader {
         this.page(body)
         at += this.header.compressed
       } catch (error) {
-        if (!(error instanceof DecodeError)) throw error
+        if (!(error instanceof DecodeError) || error instanceof BeyondError) throw error
         throw new DecodeError(`the page at byte ${base + begin} can't be decoded: ${error.message}`, {
           cause: error,
         })

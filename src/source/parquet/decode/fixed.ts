@@ -10,6 +10,9 @@ import { readPrefixed } from './prefixed.js'
 import { scratch } from './scratch.js'
 import type { ValueSink } from './sink.js'
 
+/** A value that is stored as it should be, and that what it becomes cannot hold: the file is not damaged. */
+export class BeyondError extends DecodeError {}
+
 /** Days from the first day of Julian dates to 1970-01-01. */
 const EPOCH_DAY = 2440588n
 const DAY_NS = 86_400_000_000_000n
@@ -131,8 +134,8 @@ export class FixedSink implements ValueSink {
         const day = BigInt(view.getUint32(12 * i + 8, true)) - EPOCH_DAY
         const time = day * DAY_NS + view.getBigInt64(12 * i, true)
         if (BigInt.asIntN(64, time) !== time)
-          throw new DecodeError(
-            `value ${i} is a time before 1677 or after 2262, which 64 bits of nanoseconds do not hold: write timestamps of µs`,
+          throw new BeyondError(
+            `value ${i} is a time before 1677 or after 2262, which 64 bits of nanoseconds do not hold: write the file again with timestamps of µs`,
           )
         times.setBigInt64(8 * (to + i), time, true)
       }

@@ -47,7 +47,11 @@ function shuffled(size: unknown): ChunkStep[] {
 }
 
 function deltaOf(configuration: Configuration, element: Element): ChunkStep {
-  if (!sameType(configuration, element) || element.form !== 'number' || element.bigEndian)
+  if (element.bigEndian)
+    throw new ZarrFault(
+      `its codec delta is of big-endian numbers (${shown(configuration.dtype)}), which is not read: write it without, or little-endian`,
+    )
+  if (!sameType(configuration, element) || element.form !== 'number')
     throw new ZarrFault(
       `its codec delta stores ${shown(configuration)}, which is not read: write it without, or with one type`,
     )
