@@ -218,7 +218,7 @@ function unequal(first: number, missing: Shown, other: number, only: Shown): Sou
     shown.count === 0 ? [] : [`only source ${number} has ${shown}`]
   return new SourceError(
     'zip: files are paired by their keys, the paths without extension relative to the source, and these find no other: ' +
-      `${[...side(first, missing), ...side(other, only)].join('; ')}. Name the files that both have, or what is equal in ` +
-      `their names, as in "key": ["(.*)_leftImg8bit", "(.*)_gtFine_labelIds"]. ${BY_POSITION}`,
+      `${[...side(first, missing), ...side(other, only)].join('; ')}. Leave them out, as a list or "subset" does, or say ` +
+      'what is equal in the names that belong together, as in "key": ["(.*)_leftImg8bit", "(.*)_gtFine_labelIds"]',
   )
 }

@@ -48,7 +48,7 @@ describe('a zip of files', () => {
     write('img', ['0', '1', '2', '3', '4', '5'])
     write('msk', ['0', '2', '3', '7', '8', '9'])
     expect(await failure(both())).toMatch(
-      /only source 0 has 1\.png, 4\.png, 5\.png; only source 1 has 7\.png, 8\.png, 9\.png.*"by": "position"/,
+      /only source 0 has 1\.png, 4\.png, 5\.png; only source 1 has 7\.png, 8\.png, 9\.png\. Leave them out/,
     )
     write('msk', ['a'])
     expect(await failure(both())).toContain('7.png, 8.png, 9.png and 1 more')
