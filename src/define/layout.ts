@@ -26,7 +26,8 @@ export function layoutOf(name: string, fields: Fields, path = 'fields'): FieldLa
     case 'image': {
       const [height, width] = sizeOf(name, fields, path)
       const layout = field.layout ?? 'chw'
-      const shape = layout === 'chw' ? [3, height, width] : [height, width, 3]
+      const { channels = 3 } = field
+      const shape = layout === 'chw' ? [channels, height, width] : [height, width, channels]
       return { name, dtype, shape, form: 'dense', layout }
     }
     case 'mask':

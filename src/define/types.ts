@@ -254,6 +254,8 @@ export interface FieldJson {
   apply?: OpJson[]
   dtype?: Dtype
   layout?: 'chw' | 'hwc'
+  /** image: 3, RGB (the default), or 1: gray as it is stored, and of colours their luma. */
+  channels?: 1 | 3
   follow?: string
   /**
    * Greatest shape of a value that has no fixed one. npy: as in the file. image, mask: [height, width], smaller

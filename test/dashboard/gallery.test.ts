@@ -98,6 +98,18 @@ describe('the gallery', () => {
     expect(most).toBeLessThanOrEqual(1)
   })
 
+  test('shows pictures of one channel as gray', async () => {
+    const apply = [{ resize: [24, 32] }, { normalize: { mean: 0.4, std: 0.2 } }]
+    const { note } = await opened(image({ apply, channels: 1 }))
+    const plain = await opened(image({ dtype: 'u8', channels: 1 }))
+    const { rows, batch } = await gallery(process.pid, note, 1)
+    let taken = plain.batch
+    for (let i = 0; i < batch; i++) taken = await plain.next()
+    const { bytes } = pixels(rows[0].pictures.picture)
+    const expected = taken.get('picture') as Uint8Array
+    expect(bytes).toEqual(Buffer.from(bytes.map((_, i) => expected[Math.floor(i / 3)])))
+  })
+
   test('makes large pictures small', async () => {
     const { note } = await opened(image({ apply: [{ resize: [300, 400] }], dtype: 'u8' }))
     const { rows } = await gallery(process.pid, note, 1)

@@ -232,6 +232,7 @@ const anyField: fc.Arbitrary<Field> = fc.oneof(
     points('json').follow('base').pad({ to: 7 }),
     mask('png').follow('base').dtype('i64'),
     mask('png').centerCrop(4),
+    image('png', { channels: 1 }).centerCrop(4).normalize({ mean: 0.5, std: 0.2 }),
   ),
 )
 
@@ -277,8 +278,9 @@ function rebuild({ as, apply = [], ...rest }: FieldJson): Field {
   const start: Record<string, () => Field> = {
     class: () => category(from, rest.classes!),
     npy: () => npy(from, { shape: rest.shape!, dtype: rest.dtype! }),
+    image: () => image(from, rest.channels && { channels: rest.channels }),
   }
-  const simple = { image, mask, boxes: fields.boxes, points, int, float, text, json, bytes }
+  const simple = { mask, boxes: fields.boxes, points, int, float, text, json, bytes }
   let field = (start[as] ?? (() => simple[as as 'int'](from)))() as unknown as Chain
   for (const op of apply) {
     const [[name, params]] = Object.entries(op) as [string, Record<string, unknown>][]

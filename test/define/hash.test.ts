@@ -39,6 +39,13 @@ describe('hashes', () => {
     expect(order({ source: { subset: { source: { tar: 'a' }, range: [0, 5] } } })).toBe('516890179135b619')
   })
 
+  test('content knows the channels, and three of them are the default', () => {
+    const withChannels = (channels?: number) =>
+      content({ fields: { image: { from: 'jpg', as: 'image', shape: [8, 8], channels } } })
+    expect(withChannels(3)).toBe(withChannels())
+    expect(withChannels(1)).not.toBe(withChannels())
+  })
+
   test('order knows neither place nor batch nor fields', () => {
     expect(order({}, '/elsewhere')).toBe(order())
     expect(order({ source: { tar: 'moved/train-{0000..0015}.tar' } })).toBe(order())

@@ -12,6 +12,8 @@ const good = { source: { tar: 'a.tar' }, fields: { image, label }, batch: 4 }
 
 const withField = (field: unknown) => ({ ...good, fields: { image, x: field } })
 const withOp = (...apply: unknown[]) => ({ ...good, fields: { image: { from: 'jpg', as: 'image', apply } } })
+const withGray = (...apply: unknown[]) =>
+  withField({ from: 'jpg', as: 'image', channels: 1, apply: [{ centerCrop: 8 }, ...apply] })
 const withSource = (source: unknown) => ({ ...good, source })
 
 /** name, definition, path, what the message must hold. */
@@ -258,6 +260,30 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /unknown preset "imagnet"; did you mean "imagenet"\?/,
   ],
   [
+    'statistics of colours for one channel',
+    withGray({ normalize: 'imagenet' }),
+    'fields.x.apply[1].normalize',
+    /the image has one channel: give one, such as \{"mean":0.449,"std":0.226\}/,
+  ],
+  [
+    'a colour for one channel',
+    withGray({ pad: { padding: 2, fill: [10, 20, 30] } }),
+    'fields.x.apply[1].pad',
+    /values for red, green and blue, and the image has one channel: give one, such as \{"fill":20\}/,
+  ],
+  [
+    'two channels',
+    withField({ from: 'jpg', as: 'image', channels: 2, shape: [4, 4] }),
+    'fields.x.channels',
+    /expected 3 \(RGB\) or 1 \(gray\), found 2/,
+  ],
+  [
+    'channels of a mask',
+    withField({ from: 'png', as: 'mask', channels: 1, shape: [4, 4] }),
+    'fields.x.channels',
+    /means nothing for mask, only for image/,
+  ],
+  [
     'deviation of zero',
     withOp({ centerCrop: 8 }, { normalize: { mean: 0, std: 0 } }),
     'fields.image.apply[1].normalize.std',
@@ -460,6 +486,17 @@ describe('wrong definitions', () => {
           follow: 'image',
           apply: ['grayscale', { normalize: 'half' }],
           dtype: 'bf16',
+        },
+        gray: {
+          from: 'png',
+          as: 'image',
+          channels: 1,
+          apply: [
+            { pad: { padding: 2, fill: [10] } },
+            { centerCrop: 8 },
+            { normalize: { mean: [0.5], std: 0.2 } },
+            { randomErasing: { value: 'random' } },
+          ],
         },
         label,
         boxes: {

@@ -24,6 +24,7 @@ const feed = normalizeFeed(
     fields: {
       image: { from: 'jpg', as: 'image', apply: [{ resize: [32, 24] }] },
       small: { from: 'jpg', as: 'image', scale: 8, shape: [5, 5] },
+      gray: { from: 'jpg', as: 'image', channels: 1, apply: [{ resize: [6, 4] }] },
       depth: { from: 'zz', as: 'npy', dtype: 'f32', shape: [64, 64], compression: 'zlib' },
     },
     batch: 2,
@@ -38,11 +39,11 @@ const worker = { by: 'worker' }
 const picture = { by: 'device', kind: 'picture', cpuShare: 0, samplings: expect.any(Array) }
 
 test.each([
-  [{ decode: 'cpu' as const }, [worker, worker, worker]],
-  [{ decode: 'cpu' as const, nvcomp: true, cpuShare: 0.5 }, [worker, worker, worker]],
-  [{}, [picture, worker, worker]],
-  [{ cpuShare: 0.25 }, [{ ...picture, cpuShare: 0.25 }, worker, worker]],
-  [{ nvcomp: true }, [picture, worker, { by: 'device', kind: 'compressed' }]],
+  [{ decode: 'cpu' as const }, [worker, worker, worker, worker]],
+  [{ decode: 'cpu' as const, nvcomp: true, cpuShare: 0.5 }, [worker, worker, worker, worker]],
+  [{}, [picture, worker, worker, worker]],
+  [{ cpuShare: 0.25 }, [{ ...picture, cpuShare: 0.25 }, worker, worker, worker]],
+  [{ nvcomp: true }, [picture, worker, worker, { by: 'device', kind: 'compressed' }]],
 ])('%j', async (options, expected) => {
   const before = structuredClone(feed)
   const { fields, layout } = await by(options)
@@ -64,6 +65,7 @@ function pick({ dtype, shape }: { dtype: string; shape: number[] }): object {
 test('channels last: in the slot and on the device, and not in the definition', async () => {
   const cpu = (await by({ decode: 'cpu', channelsLast: true })).layout.fields
   expect(cpu[0]).toMatchObject({ layout: 'hwc', shape: [32, 24, 3] })
+  expect(cpu[2]).toMatchObject({ layout: 'hwc', shape: [6, 4, 1] })
   const gpu = (await by({ channelsLast: true })).layout.fields
   expect(gpu[0].device).toMatchObject({ layout: 'hwc', shape: [32, 24, 3] })
   expect(feed.fields[0].layout).toMatchObject({ layout: 'chw', shape: [3, 32, 24] })

@@ -263,7 +263,7 @@ class MaskField(PixelOperators, _Pixels):
 
 
 class ImageField(ImageOperators, _Pixels):
-    """A picture of three channels."""
+    """A picture, of three channels or one."""
 
     def layout(self: F, layout: Literal["chw", "hwc"]) -> F:
         """Where the channels are: first (the default) or last."""
@@ -279,9 +279,10 @@ class ImageField(ImageOperators, _Pixels):
 # this file.
 
 
-def image(column: str) -> ImageField:
-    """A picture, [3, height, width]: ``image("jpg|png")``."""
-    return ImageField({"from": column, "as": "image"})
+def image(column: str, *, channels: Optional[Literal[1, 3]] = None) -> ImageField:
+    """A picture, [3, height, width]: ``image("jpg|png")``. With ``channels=1`` [1, height, width]: gray as it
+    is stored, and of colours their luma, as PIL's ``convert("L")`` has it."""
+    return ImageField({"from": column, "as": "image", **({} if channels is None else {"channels": channels})})
 
 
 def mask(column: str) -> MaskField:

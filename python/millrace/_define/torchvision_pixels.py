@@ -214,7 +214,9 @@ def grayscale(picture: Picture, step: Any) -> None:
     picture.moves()
     if step.num_output_channels != 3:
         raise Cannot(
-            "pictures keep three channels", "use Grayscale(num_output_channels=3), and x[:, :1] in the loop"
+            "translated pictures keep three channels",
+            "use Grayscale(num_output_channels=3), and x[:, :1] in the loop; or, where it comes first, "
+            "build the field with millrace.image(column, channels=1)",
         )
     picture.pixels = picture.pixels.grayscale()
 

@@ -294,6 +294,10 @@ SAME = [
              .normalize({ mean: 0.5, std: [0.1, 0.2, 0.3] }).randomErasing())""",
     ),
     (
+        of_field(millrace.image("jpg", channels=1).center_crop(4).normalize(mean=[0.5], std=0.2)),
+        "f(image('jpg', { channels: 1 }).centerCrop(4).normalize({ mean: [0.5], std: 0.2 }))",
+    ),
+    (
         of_field(
             millrace.image("jpg").random_resized_crop(9, ratio=(1, 1)).random_erasing(0.1, value="random")
         ),

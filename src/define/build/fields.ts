@@ -13,7 +13,9 @@ import {
   VectorField,
 } from './value-fields.js'
 
-export const image = (from: string): ImageField<'u8'> => new ImageField({ from, as: 'image' })
+/** A picture: RGB, or with `channels: 1` gray. */
+export const image = (from: string, options: { channels?: 1 | 3 } = {}): ImageField<'u8'> =>
+  new ImageField({ from, as: 'image', ...options })
 export const mask = (from: string): MaskField<'u8'> => new MaskField({ from, as: 'mask' })
 export const boxes = (from: string): ThingsField<'boxes', 'f32', 'ragged'> =>
   new ThingsField({ from, as: 'boxes' })

@@ -27,7 +27,7 @@ const MAX_BYTES = 65536
 export const KINDS: Readonly<Record<Kind, KindFacts>> = {
   image: {
     dtypes: ['u8', ...FLOATS, 'u16', 'i16', 'i32', 'u32', 'i64'],
-    keys: ['apply', 'dtype', 'layout', 'follow', 'shape', 'scale', 'orientation'],
+    keys: ['apply', 'dtype', 'layout', 'channels', 'follow', 'shape', 'scale', 'orientation'],
   },
   mask: {
     dtypes: [...INTEGERS, ...FLOATS, 'bool'],

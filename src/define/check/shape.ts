@@ -56,6 +56,10 @@ const fieldShape = object({
   apply: optional(operators),
   dtype: optional(oneOf(Object.keys(DTYPES) as Dtype[], 'dtype')),
   layout: optional(oneOf(['chw', 'hwc'], 'layout')),
+  channels: optional((value: unknown, path: string) => {
+    if (value === 1 || value === 3) return value
+    throw wrong(path, '3 (RGB) or 1 (gray)', value)
+  }),
   follow: optional(text),
   shape: optional(list(positive, 'a list of up to 8 whole numbers ≥ 1', { max: 8 })),
   ragged: optional(object({ max: optional(positive), total: optional(positive) })),

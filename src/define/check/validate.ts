@@ -240,7 +240,7 @@ function checkApply(field: FieldJson, path: string): void {
   const fitting = OPERATOR_NAMES.filter(name => fits(name, field))
   let last: { name: string; stage: string } | undefined
   for (const [i, op] of field.apply!.entries()) {
-    const { name, path: here } = parseOperator(op, at(path, i), fitting)
+    const { name, params, path: here } = parseOperator(op, at(path, i), fitting)
     const facts = operatorFacts(name)
     if (facts.stage === 'batch')
       throw new DefinitionError(here, 'works on whole batches: put it into batch.apply')
@@ -251,6 +251,7 @@ function checkApply(field: FieldJson, path: string): void {
           : 'changes values, which would spoil a mask'
       throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ') || 'none'}`)
     }
+    if (field.channels === 1) checkOneChannel(params, here)
     if (last?.stage === 'final' && (facts.stage === 'pixels' || name === 'normalize')) {
       throw new DefinitionError(
         here,
@@ -259,6 +260,25 @@ function checkApply(field: FieldJson, path: string): void {
     }
     last = { name, stage: facts.stage }
   }
+}
+
+/** Parameters that have a value for each channel. */
+const BY_CHANNEL: readonly string[] = ['mean', 'std', 'fill', 'value']
+
+/** An operator of an image with one channel has no values for red, green and blue. */
+function checkOneChannel(params: Readonly<Record<string, unknown>>, path: string): void {
+  const given = Object.entries(params).filter(
+    ([key, list]) => BY_CHANNEL.includes(key) && Array.isArray(list),
+  )
+  if (given.every(([, list]) => (list as number[]).every((value, _, [first]) => value === first))) return
+  const means = given.map(([key, list]) => {
+    const sum = (list as number[]).reduce((total, value) => total + value, 0)
+    return [key, Number((sum / 3).toPrecision(3))]
+  })
+  throw new DefinitionError(
+    path,
+    `has values for red, green and blue, and the image has one channel: give one, such as ${JSON.stringify(Object.fromEntries(means))}`,
+  )
 }
 
 function fits(operator: OperatorName, field: FieldJson): boolean {

@@ -52,9 +52,10 @@ export function orNull<O, I>(parse: Parser<O, I>): Parser<O | null, I | null> {
 /** A crop's size: one number is a square. */
 export const square: Parser<Size, number | Size> = twice(pixels, pair)
 
-/** A value for each channel: one number is for all three. */
+/** A value for each channel: one number, or a list of one, is for all three. */
 export const channels: Parser<[number, number, number], number | number[]> = (value, path) => {
-  if (isNumber(value)) return [value, value, value] as [number, number, number]
+  const [one, ...more] = Array.isArray(value) ? value : [value]
+  if (isNumber(one) && more.length === 0) return [one, one, one] as [number, number, number]
   return tuple(3, number(), 'a number or [red, green, blue]')(value, path)
 }
 

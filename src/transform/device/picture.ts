@@ -11,7 +11,7 @@ import { copyInto } from '../../system/memory/copy.js'
 import { mostSteps } from '../choose/choose.js'
 import type { DenseProgram, RowContext } from '../field.js'
 import { Canvas } from '../picture/canvas.js'
-import { bytesOf, checkSize, choosePicture } from '../picture/image.js'
+import { bytesOf, checkSize, choosePicture, isOneChannel } from '../picture/image.js'
 import { type OpenedPicture, openPicture, type Uploadable } from '../picture/open-picture.js'
 import { compileValues, type Statistics } from '../place/values.js'
 import type { Step } from '../steps.js'
@@ -48,6 +48,7 @@ export interface BatchFacts {
 /** Why a picture is made on the CPU although the device could be asked; undefined when it need not be. */
 export function staysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
   if (field.as !== 'image') return `it is no image, but ${field.as}`
+  if (isOneChannel(field.layout)) return 'it has one channel'
   if (field.scale !== 1) return 'it is decoded at a fraction of its size ("scale")'
   if (field.follow !== undefined) return `it follows "${field.follow}"`
   if (mixesOf(field, feed) > MOST_MIXES) return `it is mixed by more than ${MOST_MIXES} operators`

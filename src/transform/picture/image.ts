@@ -35,13 +35,19 @@ interface Room {
 export function compileImage(field: NormalField, inSlot: SlotField = field.layout): DenseProgram {
   const { shape, layout = 'chw' } = inSlot
   const [height, width] = layout === 'chw' ? shape.slice(1) : shape
+  const channels = isOneChannel(inSlot) ? 1 : 3
   const normalize = field.apply.find(op => op.name === 'normalize')?.params
-  const values = compileValues(field.layout.dtype, 3, normalize as unknown as Statistics | undefined)
-  const room: Room = { width, height, channels: 3, layout }
+  const values = compileValues(field.layout.dtype, channels, normalize as unknown as Statistics | undefined)
+  const room: Room = { width, height, channels, layout }
   return {
     form: 'dense',
     run: (value, at, context) => run(field, room, values, value, at, context, step => step),
   }
+}
+
+/** Whether images have one channel in place of three. */
+export function isOneChannel({ shape, layout }: Pick<SlotField, 'shape' | 'layout'>): boolean {
+  return shape[layout === 'hwc' ? 2 : 0] === 1
 }
 
 /** Masks hold class numbers: never mixed, never scaled, and 0 wherever there is nothing. */
@@ -81,7 +87,8 @@ function run(
 ): void {
   const { work } = context
   const mark = work.mark()
-  const source = openPicture(bytesOf(value), room.channels, field)
+  const wanted = field.as === 'image' && room.channels === 1 ? 'luma' : room.channels
+  const source = openPicture(bytesOf(value), wanted, field)
   const steps = choosePicture(field, source, context)
   const canvas = new Canvas(source, work)
   for (const step of steps) {

@@ -35,16 +35,25 @@ export interface Uploadable {
   orientation: number
 }
 
+/** RGB; a mask, which has no colours; or one channel, which is gray as it is stored, and of colours their luma. */
+type Wanted = 3 | 1 | 'luma'
+
 /** How a field reads its pictures. */
 type Reading = Pick<NormalField, 'scale' | 'orientation'>
 
-export function openPicture(value: Uint8Array | TiledArray, channels: 1 | 3, field: Reading): OpenedPicture {
-  if (isTiled(value)) return rawPicture(plainArray(value), channels)
-  return isNpy(value) ? rawPicture(decodeNpy(value), channels) : encodedPicture(value, channels, field)
+export function openPicture(value: Uint8Array | TiledArray, wanted: Wanted, field: Reading): OpenedPicture {
+  const picture =
+    isTiled(value) || isNpy(value)
+      ? rawPicture(isTiled(value) ? plainArray(value) : decodeNpy(value), wanted)
+      : encodedPicture(value, wanted, field)
+  if (wanted !== 'luma') return picture
+  const decode: OpenedPicture['decode'] = (box, target, work) => luma(picture.decode(box, target, work), work)
+  return { ...picture, onDevice: undefined, decode }
 }
 
-function encodedPicture(bytes: Uint8Array, channels: 1 | 3, { scale, orientation }: Reading): OpenedPicture {
+function encodedPicture(bytes: Uint8Array, wanted: Wanted, { scale, orientation }: Reading): OpenedPicture {
   const info = imageInfo(bytes, MAX_PIXELS, orientation === 'stored')
+  const channels = wanted !== 'luma' ? wanted : info.jpeg?.components === 1 ? 1 : 3
   if (scale === 'auto' || scale === 1 || info.jpeg === undefined || info.jpeg.lossless) {
     const { width, height } = info
     const reducible = scale === 'auto' && info.jpeg !== undefined
@@ -80,27 +89,40 @@ function uploadable(bytes: Uint8Array, { jpeg, orientation }: ImageInfo): Upload
   return { sampling: gpu, bytes, width, height, orientation }
 }
 
-function rawPicture({ dtype, shape, data }: PlainArray, channels: 1 | 3): OpenedPicture {
+function rawPicture({ dtype, shape, data }: PlainArray, wanted: Wanted): OpenedPicture {
   const [height, width, own = 1] = shape
   const fits = shape.length === 3 || shape.length === 2
-  if (dtype !== 'u8' || !fits || height === 0 || width === 0 || (own !== channels && own !== 1)) {
-    const wanted = channels === 3 ? '(height, width, 3)' : '(height, width)'
+  if (dtype !== 'u8' || !fits || height === 0 || width === 0 || (own !== 1 && (own !== 3 || wanted === 1))) {
+    const right = wanted === 1 ? '(height, width)' : '(height, width, 3)'
     throw new DecodeError(
-      `npy array of ${dtype} and shape (${shape.join(', ')}) is no picture: store ${wanted} of uint8`,
+      `npy array of ${dtype} and shape (${shape.join(', ')}) is no picture: store ${right} of uint8`,
     )
   }
+  const channels = own === 3 ? 3 : 1
   const decode: OpenedPicture['decode'] = (box, _target, work) => {
     // Whole rows, in one copy: quicker than picking a box's pixels out of them.
     const stride = width * own
     const rows = data.subarray(box.y * stride, (box.y + box.height) * stride)
     const at = work.take(rows.length)
     copyInto(work, rows, at)
-    const picture = { at: at + box.x * own, width: box.width, height: box.height, stride }
-    return own === channels ? { ...picture, channels } : spread({ ...picture, channels: 1 }, work)
+    const picture: Picture = { at: at + box.x * own, width: box.width, height: box.height, channels, stride }
+    return wanted === 3 && channels === 1 ? spread(picture, work) : picture
   }
   const onDevice: Uploadable | undefined =
     own === 3 ? { sampling: undefined, bytes: data, width, height, orientation: 1 } : undefined
   return { width, height, reducible: false, onDevice, decode }
+}
+
+/** Colours become luma in place, by PIL's whole numbers for ITU-R 601-2: `convert("L")`. Gray is left as it is. */
+function luma(picture: Picture, { u8 }: Workspace): Picture {
+  const { at, width, height, channels, stride } = picture
+  if (channels === 1) return picture
+  for (let y = 0, to = at; y < height; y++) {
+    const row = at + y * stride
+    for (let i = row; i < row + width * 3; i += 3)
+      u8[to++] = (u8[i] * 19595 + u8[i + 1] * 38470 + u8[i + 2] * 7471 + 0x8000) >> 16
+  }
+  return { at, width, height, channels: 1, stride: width }
 }
 
 /** Gray as three equal channels. */

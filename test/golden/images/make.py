@@ -4,7 +4,8 @@
 
 Beside a picture FILE lie FILE.npy, its image: uint8 [height, width, 3], EXIF orientation applied, converted to RGB;
 FILE.stored.npy, the same as torchvision's loader has it: without ImageOps.exif_transpose; and FILE.mask.npy, where it serves
-as a mask: uint8 [height, width], `numpy.array(Image.open(FILE))`. index.json lists them.
+as a mask: uint8 [height, width], `numpy.array(Image.open(FILE))`. index.json lists them. luma.bin has the images again,
+converted to L: uint8 [height, width] of each, in the order of index.json.
 """
 
 import json
@@ -17,6 +18,7 @@ from PIL import Image, ImageOps, features
 
 HERE = pathlib.Path(__file__).parent
 index = []
+lumas = []
 
 
 def photo(width, height, seed=0):
@@ -36,7 +38,11 @@ def image(name, expected=None, tolerance=0):
     """Registers an image; what is expected is PIL's RGB unless given."""
     if expected is None:
         with Image.open(HERE / name) as opened:
-            expected = np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+            upright = ImageOps.exif_transpose(opened)
+            expected = np.asarray(upright.convert("RGB"))
+            lumas.append(upright.convert("L").tobytes())
+    else:
+        lumas.append(Image.fromarray(expected).convert("L").tobytes())
     np.save(HERE / f"{name}.npy", np.ascontiguousarray(expected))
     index.append({"file": name, "as": "image", "tolerance": tolerance})
 
@@ -397,5 +403,6 @@ if features.check("avif"):
     image("exif-7.avif", tolerance=2)
     stored("exif-7.avif", tolerance=2)
 
+(HERE / "luma.bin").write_bytes(b"".join(lumas))
 (HERE / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 print(len(index), "pictures,", sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
