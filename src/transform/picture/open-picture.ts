@@ -35,11 +35,11 @@ export interface Uploadable {
   orientation: number
 }
 
-/** How a field reads its pictures. */
-type Reading = Pick<NormalField, 'scale' | 'orientation'>
-
 /** RGB; a mask, which has no colours; or one channel, which is gray as it is stored, and of colours their luma. */
 type Wanted = 3 | 1 | 'luma'
+
+/** How a field reads its pictures. */
+type Reading = Pick<NormalField, 'scale' | 'orientation'>
 
 export function openPicture(value: Uint8Array | TiledArray, wanted: Wanted, field: Reading): OpenedPicture {
   const picture =
