@@ -86,7 +86,10 @@ class Meeting:
                 sock = connect(self.path)
                 if sock is not None:
                     return sock, engine
-                if engine.state in ("X", "Z") and engine.killed and killed < KILLED:
+                if engine.over():
+                    if not engine.killed or killed == KILLED:
+                        what = f"the engine could not start: it ended{engine.ending()}"
+                        raise EngineDied(what, engine.last_words())
                     killed += 1
                     log.warning(
                         "the engine was ended%s before it listened: another one starts", engine.ending()
@@ -94,10 +97,6 @@ class Meeting:
                     _remove(self.path)
                     engine = Engine.start(self.path, starter)
                     until = time.monotonic() + START
-                if engine.state in ("X", "Z"):
-                    raise EngineDied(
-                        f"the engine could not start: it ended{engine.ending()}", engine.last_words()
-                    )
                 if engine.stopped:
                     raise EngineDied("the engine was stopped by a signal (SIGSTOP) before it listened")
                 if time.monotonic() > until:

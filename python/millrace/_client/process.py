@@ -32,8 +32,10 @@ def engine_command() -> List[str]:
     return list(find())
 
 
-#: Seconds until the thread that waits for a dead engine has surely been told how it ended.
+#: Seconds for which an engine that lives on is waited for, to hear how it ended: it closed its socket first.
 REAPING = 1.5
+#: The same for one that is dead: the system tells that, however busy it is.
+REAPING_DEAD = 30
 
 
 class Engine:
@@ -102,12 +104,12 @@ class Engine:
     def wait(self, seconds: float) -> None:
         """Until it is gone altogether, at most that long."""
         until = time.monotonic() + seconds
-        while not self._over() and time.monotonic() < until:
+        while not self.over() and time.monotonic() < until:
             time.sleep(0.005)
 
-    def _over(self) -> bool:
-        """Whether all its threads are gone. Its files are open as long as one of them is, also when the first
-        one, after which the process is called, is a zombie."""
+    def over(self) -> bool:
+        """Whether all its threads are gone, and how it ended is known if we started it. Its files are open as
+        long as one of them is, also when the first one, after which the process is called, is a zombie."""
         if self._process is not None:
             return self._gone.is_set()
         if start_time(self.pid) not in ("", self.began):
@@ -119,10 +121,7 @@ class Engine:
 
     def ending(self) -> str:
         """How it ended, as far as that is known."""
-        if self._process is None:
-            return ""
-        self._gone.wait(REAPING)
-        code = self._process.returncode
+        code = self._code()
         if code is None:
             return ""
         if code < 0:
@@ -132,18 +131,20 @@ class Engine:
     @property
     def killed(self) -> bool:
         """Whether a signal ended it, as far as that is known."""
-        if self._process is None:
-            return False
-        self._gone.wait(REAPING)
-        return (self._process.returncode or 0) < 0
+        return (self._code() or 0) < 0
 
     @property
     def ended_well(self) -> bool:
         """Whether it ended by itself, as far as that is known."""
+        return self._process is None or self._code() == 0
+
+    def _code(self) -> Optional[int]:
+        """Its exit code. None when it lives, or when another process has started it."""
         if self._process is None:
-            return True
-        self._gone.wait(REAPING)
-        return self._process.returncode == 0
+            return None
+        if not self._gone.wait(REAPING) and self.state in ("X", "Z"):
+            self._gone.wait(REAPING_DEAD)
+        return self._process.returncode
 
     def last_words(self) -> str:
         """The end of its standard error."""

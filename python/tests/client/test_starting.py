@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import millrace
 from millrace._client.meeting import KILLED
+from millrace._client.process import Engine
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
 
@@ -37,6 +39,24 @@ def test_one_that_is_killed_is_replaced(fake, monkeypatch, tmp_path):
     started = dying(monkeypatch, tmp_path, KILLED, SIGKILL)
     with millrace.Feed(fake(20)) as feed:
         assert sum(batch["number"].tolist() == [] for batch in feed) == 0
+    assert len(started.read_text().split()) == KILLED + 1
+
+
+def test_it_may_die_between_two_looks(fake, monkeypatch, tmp_path):
+    """An engine that was alive when it was looked at, and is dead when that is thought about."""
+    started = dying(monkeypatch, tmp_path, KILLED, SIGKILL)
+    engines = {}
+    state = Engine.state.fget
+
+    def look(engine: Engine) -> str:
+        found = state(engine)
+        if engines.setdefault(engine, len(engines)) < KILLED:
+            engine._gone.wait(PATIENCE)
+        return found
+
+    monkeypatch.setattr(Engine, "state", property(look))
+    with millrace.Feed(fake(20)) as feed:
+        assert len(list(feed)) == 5
     assert len(started.read_text().split()) == KILLED + 1
 
 

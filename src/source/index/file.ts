@@ -41,8 +41,6 @@ export class IndexFile {
   private readonly start: number
   /** Columns that this thread knows to be whole. */
   private readonly whole = new Set<string>()
-  /** The bits of the first columns, by which all processes know that these are whole. */
-  private marked: ReadonlyMap<string, bigint> | undefined
 
   constructor(
     readonly path: string,
@@ -58,8 +56,10 @@ export class IndexFile {
       this.header = parseHeader(path, bytes, bytes.length, known)
       this.start = columnsStart(path, bytes, bytes.length)
     } catch (error) {
-      if (running) disown(path, 0)
-      throw error
+      if (!running) throw error
+      disown(path, 0)
+      const { message } = error as Error
+      throw new SourceError(`${message}: start again, it is then rebuilt`, { file: path, cause: error })
     }
   }
 
@@ -118,12 +118,9 @@ export class IndexFile {
   private compare(name: string, place: ColumnPlace): void {
     if (this.whole.has(name)) return
     const { words, at } = this.mapped.marks
-    this.marked ??= new Map(
-      Object.keys(this.header.columns)
-        .slice(0, MARKS)
-        .map((one, i) => [one, 1n << BigInt(i)]),
-    )
-    const mark = this.marked.get(name) ?? 0n
+    // The bits of the first columns, by which all threads know that these are whole.
+    const column = Object.keys(this.header.columns).indexOf(name)
+    const mark = column < MARKS ? 1n << BigInt(column) : 0n
     if ((Atomics.load(words, at) & mark) !== 0n) {
       this.whole.add(name)
       return

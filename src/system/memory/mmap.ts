@@ -24,6 +24,8 @@ const PLACES = 1 << PLACES_LOG
 const MOST_MAPPED = { small: 16_384, large: 32_768 }
 /** From this size on a file is large, in bytes. */
 const LARGE = 1 << 20
+/** Up to this size a file is read, where no more may be mapped, without a look for a mapping of it: that takes longer. Bytes. */
+const SMALL = 16 << 10
 /** How long a thread waits for another that is mapping the same file, in ms; then it has a mapping of its own. */
 const WAIT_MS = 100
 
@@ -60,18 +62,15 @@ export function shareMappings(shared: SharedArrayBuffer): void {
  * (the mapping keeps the old contents), but must not be shortened.
  */
 export function mapFile(path: string): MappedFile {
-  const { fd } = openRegular(path)
+  const { fd, stats } = openRegular(path)
   try {
-    const stats = fstatSync(fd, { bigint: true })
-    const size = Number(stats.size)
+    const { size } = stats
     if (size === 0) return { buffer: new ArrayBuffer(0), marks: unshared() } // the system refuses empty mappings
-    const file = fingerprint(stats)
+    const full = Atomics.load(table, MAPPED) >= (size < LARGE ? MOST_MAPPED.small : MOST_MAPPED.large)
+    if (full && size <= SMALL) return { buffer: copyOf(path, fd, size), marks: unshared() }
+    const file = fingerprint(fstatSync(fd, { bigint: true }))
     const there = known(file)
-    if (
-      there === undefined &&
-      Atomics.load(table, MAPPED) >= (size < LARGE ? MOST_MAPPED.small : MOST_MAPPED.large)
-    )
-      return { buffer: copyOf(path, fd, size), marks: unshared() }
+    if (full && there === undefined) return { buffer: copyOf(path, fd, size), marks: unshared() }
     const { address, marks } = there ?? remember(file, mapNew(path, fd, size), size)
     return { buffer: unbroken(() => koffi.view(address, size)), marks }
   } finally {

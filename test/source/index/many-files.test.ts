@@ -55,17 +55,17 @@ it.each(['tar', 'jsonl'])('delivers each row once of %s files whose indexes are 
 
 it('keeps the indexes that were used last', () => {
   const opened: number[] = []
-  const indexes = new OpenIndexes(30_000, file => {
+  const indexes = new OpenIndexes(60_000, file => {
     opened.push(file)
     return { file }
   })
-  const all = Array.from({ length: 30_000 }, (_, file) => file)
+  const all = Array.from({ length: 60_000 }, (_, file) => file)
   for (const file of all) {
     expect(indexes.of(file).file).toBe(file)
     indexes.of(0)
   }
   expect(opened).toEqual(all)
-  indexes.of(29_000)
+  indexes.of(59_000)
   expect(opened).toEqual(all)
   indexes.of(1)
   expect(opened).toEqual([...all, 1])
