@@ -5,7 +5,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PATTERN_TEXTS } from '../dist/tokenize/scan/patterns.js'
-import { wordsOf } from '../dist/tokenize/twin/words.js'
+import { importSource } from './import-source.mjs'
+
+const { wordsOf } = await importSource('test/tokenize/twin/words.ts')
 
 const SIZE = 4096
 const SPECIAL = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|pad|>']

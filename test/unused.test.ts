@@ -10,9 +10,8 @@ const root = join(import.meta.dirname, '..')
 
 /** Exports that no file of src/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
-  'src/transform/twins/': 'plain versions of the kernels: tests compare the two',
   'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
-  'src/tokenize/twin/': 'the plain version of the kernel: tests compare the two',
+  'src/transform/picture/color-facts.ts': 'the kernels have them, generated from this file',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */

@@ -15,9 +15,11 @@ import { pictureOps, writePictureRow } from '../../dist/transform/device/picture
 import { mosaicRows } from '../../dist/transform/mix/mosaic.js'
 import { compileImage } from '../../dist/transform/picture/image.js'
 import { compileValues } from '../../dist/transform/place/values.js'
-import { upright } from '../../dist/transform/twins/frame.js'
-import { mixBf16, mixF16, mixF32, mixU8 } from '../../dist/transform/twins/mix.js'
+import { importSource } from '../../scripts/import-source.mjs'
 import { DTYPE_CODES, input, launch, number, output, pictureArguments } from './launch.mjs'
+
+const { upright } = await importSource('test/transform/twins/frame.ts')
+const { mixBf16, mixF16, mixF32, mixU8 } = await importSource('test/transform/twins/mix.ts')
 
 const ROWS = 16 // of a launch
 const MOST_OPS = 16

@@ -13,10 +13,10 @@ import type * as Options from '../../src/deliver/options.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { Form, MixKind, Word } from '../../src/transform/device/parameter-words.js'
 import { pictureForDevice } from '../../src/transform/device/picture.js'
-import { makePicture } from '../../src/transform/twins/picture.js'
 import type { AnyBatch, FeedJson } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
 import { jpeg } from '../support/pictures.js'
+import { makePicture } from '../transform/twins/picture.js'
 
 // As built: makers are threads that load compiled files.
 const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href

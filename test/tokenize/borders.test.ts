@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { PATTERN_TEXTS, type TextPattern } from '../../src/tokenize/scan/patterns.js'
 import { BpeTokenizer } from '../../src/tokenize/tokenizer.js'
-import { wordsOf } from '../../src/tokenize/twin/words.js'
 import { compileVocabulary } from '../../src/tokenize/vocabulary/compile.js'
 import { BLOCKS, between, digest } from '../golden/tokenize/texts.mjs'
+import { wordsOf } from './twin/words.js'
 
 const GOLDEN = JSON.parse(
   readFileSync(new URL('../golden/tokenize/borders.json', import.meta.url), 'utf8'),

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BpeTokenizer } from '../../src/tokenize/tokenizer.js'
-import { twinOf } from '../../src/tokenize/twin/merge.js'
 import { compileVocabulary } from '../../src/tokenize/vocabulary/compile.js'
 import type { Model } from '../../src/tokenize/vocabulary/model.js'
 import { readTokenizerJson } from '../../src/tokenize/vocabulary/tokenizer-json.js'
 import { NASTY, randomText } from '../golden/tokenize/texts.mjs'
 import { addedToken, type TokenizerJson } from '../golden/tokenize/vocabularies.mjs'
 import { encoded } from './encoded.js'
+import { twinOf } from './twin/merge.js'
 
 const { Tokenizer } = await import('tokenizers')
 const shipped = (): TokenizerJson =>

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { BpeTokenizer } from '../../src/tokenize/tokenizer.js'
-import { twinOf } from '../../src/tokenize/twin/merge.js'
 import { compileVocabulary } from '../../src/tokenize/vocabulary/compile.js'
 import type { Model } from '../../src/tokenize/vocabulary/model.js'
 import { readTiktoken } from '../../src/tokenize/vocabulary/tiktoken.js'
@@ -14,6 +13,7 @@ import { readTokenizerJson } from '../../src/tokenize/vocabulary/tokenizer-json.
 import { digest, LONG, NASTY, RANDOM, randomText } from '../golden/tokenize/texts.mjs'
 import { ranksFile, tokenizerJson, type Vocabulary } from '../golden/tokenize/vocabularies.mjs'
 import { encoded } from './encoded.js'
+import { twinOf } from './twin/merge.js'
 
 interface Digests {
   nasty: string

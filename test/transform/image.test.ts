@@ -21,8 +21,8 @@ import { applyPad } from '../../src/transform/picture/pad.js'
 import { applyAffine } from '../../src/transform/picture/warp.js'
 import { compileValues } from '../../src/transform/place/values.js'
 import type { ColorStep, GeometryStep, Step } from '../../src/transform/steps.js'
-import * as twin from '../../src/transform/twins/place.js'
 import { bytesOf } from './pictures.js'
+import * as twin from './twins/place.js'
 
 const image = (name: string) => readFileSync(new URL(`../golden/images/${name}`, import.meta.url))
 

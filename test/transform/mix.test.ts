@@ -15,7 +15,7 @@ import {
   mixRows,
   spareBytes,
 } from '../../src/transform/mix/mix.js'
-import { mixBf16, mixF16, mixF32, mixU8 } from '../../src/transform/twins/mix.js'
+import { mixBf16, mixF16, mixF32, mixU8 } from './twins/mix.js'
 
 const memory = new WebAssembly.Memory({ initial: 16, maximum: 16, shared: true })
 const random = (position: number) => new Random().key(5, 1, position, 77)

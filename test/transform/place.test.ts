@@ -5,7 +5,7 @@ import type { Box, Picture } from '../../src/decode/picture/picture.js'
 import { Workspace } from '../../src/system/memory/workspace.js'
 import { placePicture, type Target } from '../../src/transform/place/place.js'
 import { compileValues } from '../../src/transform/place/values.js'
-import * as twin from '../../src/transform/twins/place.js'
+import * as twin from './twins/place.js'
 
 const IMAGENET = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }
 const GUARD = 64 // bytes before and after the target that must stay as they are

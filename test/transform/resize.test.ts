@@ -7,8 +7,8 @@ import { Workspace } from '../../src/system/memory/workspace.js'
 import { placePicture } from '../../src/transform/place/place.js'
 import { compileValues, EMIT } from '../../src/transform/place/values.js'
 import type { Filter } from '../../src/transform/steps.js'
-import * as twin from '../../src/transform/twins/place.js'
 import { put } from './pictures.js'
+import * as twin from './twins/place.js'
 
 interface Stored {
   at: number

@@ -9,8 +9,8 @@ import type { NormalField } from '../../define/types.js'
 import { TOKEN_BYTES } from '../../source/tokens/formats/token-file.js'
 import type { Stretches, TokenRows } from '../../source/tokens/token-rows.js'
 import type { Workspace } from '../../system/memory/workspace.js'
+import { TOKEN_CODES } from '../../transform/kernels/codes.js'
 import { kernel } from '../../transform/kernels/load.js'
-import { TOKEN_CODES } from '../../transform/twins/tokens.js'
 
 /** The target of a place that has none: PyTorch's ignore_index. */
 const NO_TARGET = -100

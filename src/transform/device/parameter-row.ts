@@ -4,7 +4,7 @@
  *
  *   [ header: 32 words | ops: 16 words each | … room for as many as the field can need ][ bytes of the picture ]
  *
- * Its words are those of parameter-words.ts; `twins/picture.ts` is the plain version of what the kernel does with them.
+ * Its words are those of parameter-words.ts; `test/transform/twins/picture.ts` is the plain version of what the kernel does with them.
  */
 import type { Mixing } from '../mix/mix.js'
 import type { Mosaic } from '../mix/mosaic.js'

@@ -1,6 +1,6 @@
 /**
  * Puts a picture, or a box of it, in its place: resized, mirrored, in the field's dtype and layout, in one call
- * of the `place` kernel. This file turns the wish into the kernel's job; `twins/place.ts` is the plain version.
+ * of the `place` kernel. This file turns the wish into the kernel's job; `test/transform/twins/place.ts` is the plain version.
  */
 import type { Box, Picture } from '../../decode/picture/picture.js'
 import type { Workspace } from '../../system/memory/workspace.js'

@@ -15,8 +15,8 @@ import { checkCount } from '../../decode/array/plain-array.js'
 import { eachRun, gather, type Walk, walkTile } from '../../decode/array/tile-walk.js'
 import { copyInto } from '../../system/memory/copy.js'
 import type { RowContext } from '../field.js'
+import { CONVERT_CODES } from '../kernels/codes.js'
 import { kernel } from '../kernels/load.js'
-import { CONVERT_CODES, integersOf } from '../twins/convert.js'
 
 /** Bytes of a piece, in the wider of the two types: what it is made of and what becomes of it stay in a core's cache. */
 const PIECE = 131072
@@ -171,6 +171,14 @@ function noInteger(array: TiledArray, dtype: Dtype): DecodeError {
     `the array is ${array.dtype}, and the field ${dtype}: floats are not made integers, since that would round or cut ` +
       'them: give the field a dtype of floats, or store integers',
   )
+}
+
+/** The integers that a type holds; undefined for floats. */
+export function integersOf(dtype: Dtype): readonly [least: bigint, most: bigint] | undefined {
+  if (isFloatDtype(dtype)) return undefined
+  if (dtype === 'bool') return [0n, 1n]
+  const bits = BigInt(dtype.slice(1))
+  return dtype[0] === 'u' ? [0n, 2n ** bits - 1n] : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]
 }
 
 /** The element that the field's type does not hold, by name. */

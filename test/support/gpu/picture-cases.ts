@@ -16,8 +16,8 @@ import { pictureOps, writePictureRow } from '../../../src/transform/device/pictu
 import { compileImage } from '../../../src/transform/picture/image.js'
 import { compileValues, type Statistics } from '../../../src/transform/place/values.js'
 import type { Step } from '../../../src/transform/steps.js'
-import { upright } from '../../../src/transform/twins/frame.js'
-import type { FinishedForm } from '../../../src/transform/twins/picture.js'
+import { upright } from '../../transform/twins/frame.js'
+import type { FinishedForm } from '../../transform/twins/picture.js'
 import { npyOf } from '../npy.js'
 
 export interface PictureCase {

@@ -17,7 +17,7 @@ import type {
   NvcompCodec,
 } from '../../../src/system/cuda/index.js'
 import { addressOf, CudaError } from '../../../src/system/cuda/index.js'
-import { makePicture } from '../../../src/transform/twins/picture.js'
+import { makePicture } from '../../transform/twins/picture.js'
 import { mixRows } from './simulated-mix.js'
 
 const DTYPE_OF: Dtype[] = ['u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'f16', 'bf16', 'f32', 'f64']

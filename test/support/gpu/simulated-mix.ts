@@ -2,8 +2,8 @@
 import { DTYPES, type Dtype, toBf16, toF16 } from '../../../src/basics/dtype.js'
 import { MIX_WORDS, MixKind, Word } from '../../../src/transform/device/parameter-words.js'
 import { partsOf, rowBefore } from '../../../src/transform/mix/mosaic.js'
-import { roundEven } from '../../../src/transform/twins/filter.js'
-import { fromBf16, fromF16 } from '../../../src/transform/twins/mix.js'
+import { roundEven } from '../../transform/twins/filter.js'
+import { fromBf16, fromF16 } from '../../transform/twins/mix.js'
 
 interface Rows {
   count: number

@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bytesOfStored, isFloatDtype, type StoredDtype } from '../../../src/basics/array.js'
 import { DTYPES, type Dtype } from '../../../src/basics/dtype.js'
+import { CONVERT_CODES } from '../../../src/transform/kernels/codes.js'
 import { kernel } from '../../../src/transform/kernels/load.js'
-import { CONVERT_CODES, convertPlain } from '../../../src/transform/twins/convert.js'
+import { convertPlain } from '../twins/convert.js'
 
 interface ConvertKernel {
   convert(source: number, from: number, target: number, to: number, count: number): number

@@ -10,10 +10,10 @@ import { applyElastic } from '../../../src/transform/picture/elastic.js'
 import { gaussian } from '../../../src/transform/picture/filter.js'
 import { applyAffine, applyPerspective } from '../../../src/transform/picture/warp.js'
 import type { ColorStep } from '../../../src/transform/steps.js'
-import * as colorTwins from '../../../src/transform/twins/color.js'
-import * as filterTwins from '../../../src/transform/twins/filter.js'
-import * as twins from '../../../src/transform/twins/warp.js'
 import { bytesOf, put } from '../pictures.js'
+import * as colorTwins from '../twins/color.js'
+import * as filterTwins from '../twins/filter.js'
+import * as twins from '../twins/warp.js'
 
 const work = Workspace.alone(1 << 22)
 

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { launch, pictureArguments } from '../../../bench/gpu/launch.mjs'
 import { DTYPES } from '../../../src/basics/dtype.js'
 import { HEADER_WORDS, OP_WORDS, OpCode, Word } from '../../../src/transform/device/parameter-words.js'
-import { makePicture } from '../../../src/transform/twins/picture.js'
 import { compileKernels, type Launch, type Sanitizer, withoutCompiler } from '../../support/gpu/cuda-host.js'
 import { type PictureCase, pictureCase, type Wish, wishes } from '../../support/gpu/picture-cases.js'
+import { makePicture } from '../twins/picture.js'
 
 /** The case as a launch of three rows, of which the second is nothing. */
 function launchOf({ row, stored, form }: PictureCase, blocks: number, threads: number): Launch {

@@ -10,11 +10,11 @@ import { Workspace } from '../../../src/system/memory/workspace.js'
 import { Form, Word } from '../../../src/transform/device/parameter-words.js'
 import { compileDevicePicture, pictureForDevice, pictureOf } from '../../../src/transform/device/picture.js'
 import { compileImage } from '../../../src/transform/picture/image.js'
-import { upright } from '../../../src/transform/twins/frame.js'
-import { makePicture } from '../../../src/transform/twins/picture.js'
 import { pictureCase, wishes } from '../../support/gpu/picture-cases.js'
 import { jpeg } from '../../support/pictures.js'
 import { bytesOf } from '../pictures.js'
+import { upright } from '../twins/frame.js'
+import { makePicture } from '../twins/picture.js'
 
 it('makes of a parameter row what the CPU makes of the steps', () => {
   fc.assert(

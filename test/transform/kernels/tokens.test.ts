@@ -1,8 +1,9 @@
 /** The kernel that widens tokens gives what its plain twin gives, for any tokens, and writes nothing else. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { TOKEN_CODES } from '../../../src/transform/kernels/codes.js'
 import { kernel } from '../../../src/transform/kernels/load.js'
-import { TOKEN_CODES, widenPlain } from '../../../src/transform/twins/tokens.js'
+import { widenPlain } from '../twins/tokens.js'
 
 interface TokenKernel {
   widen(source: number, size: number, from: number, first: number, last: number, to: number): number

@@ -1,7 +1,7 @@
 // Elements of one type to another, exactly as NumPy casts them (bf16 as ml_dtypes does). Integers that the target does not
-// hold are not written: the kernel stops there. The twin is twins/convert.ts.
+// hold are not written: the kernel stops there. The twin is test/transform/twins/convert.ts.
 
-// Types by number: as in twins/convert.ts.
+// Types by number: as in ../codes.ts.
 const U8: i32 = 0
 const I8: i32 = 1
 const U16: i32 = 2

@@ -1,4 +1,4 @@
-// Ops that change each pixel by itself, float32 as in ../../picture/lookups.ts and ../../twins/color.ts. Those that treat
+// Ops that change each pixel by itself, float32 as in ../../picture/lookups.ts and test/transform/twins/color.ts. Those that treat
 // channels alike or apart, not together, are done by tables of 256 bytes for each channel, in shared memory.
 #pragma once
 #include "facts.cuh"

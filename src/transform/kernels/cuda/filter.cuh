@@ -1,4 +1,4 @@
-// Ops that look at a pixel's neighbourhood, float32 as in ../../twins/filter.ts: sharpness and Gaussian blur.
+// Ops that look at a pixel's neighbourhood, float32 as in test/transform/twins/filter.ts: sharpness and Gaussian blur.
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"

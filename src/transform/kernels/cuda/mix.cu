@@ -1,6 +1,6 @@
 // The kernel `mix`: mixup and cutmix of finished rows, each with the row before it (the first with the last), and mosaic,
 // with the three rows before it, out of place. How is said in the parameter rows, equally in all; the arithmetic is that
-// of ../../twins/mix.ts and ../../mix/mosaic.ts.
+// of test/transform/twins/mix.ts and ../../mix/mosaic.ts.
 #include "number.cuh"
 #include "random.cuh"
 #include "row.cuh"

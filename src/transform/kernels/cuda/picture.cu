@@ -1,5 +1,5 @@
 // The kernel `picture`: from decoded pictures to finished rows, each by the ops of its parameter row. A block makes one
-// row at a time, all of its threads together; results equal those of ../../twins/picture.ts bit for bit (compile with
+// row at a time, all of its threads together; results equal those of test/transform/twins/picture.ts bit for bit (compile with
 // --fmad=false: every float operation is rounded by itself).
 //
 // A block's stretch of `scratch`:  [ picture A | picture B | tables of weights, or displacements ]

@@ -1,5 +1,5 @@
 // The op `place`: a box of the picture, resized, of which a window is made, mirrored. Along x first, with bytes in
-// between, then along y, as ../../twins/place.ts does it. What needs no filtering is a view and costs nothing.
+// between, then along y, as test/transform/twins/place.ts does it. What needs no filtering is a view and costs nothing.
 //
 //   lines of the box ──along x──► room: a word for each pixel ──along y──► lines of the window
 //

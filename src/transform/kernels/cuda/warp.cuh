@@ -1,4 +1,4 @@
-// Ops that fetch pixels from where a map says, float32 as in ../../twins/warp.ts: affine and perspective.
+// Ops that fetch pixels from where a map says, float32 as in test/transform/twins/warp.ts: affine and perspective.
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"

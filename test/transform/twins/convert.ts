@@ -8,35 +8,11 @@
  *   to bool             whether it is not 0
  *   floats to integers  never
  */
-import type { StoredDtype } from '../../basics/array.js'
-import { bytesOfStored, isFloatDtype } from '../../basics/array.js'
-import type { Dtype } from '../../basics/dtype.js'
-import { READERS } from '../../basics/element.js'
-
-/** Numbers of the types in the kernel. */
-export const CONVERT_CODES: Readonly<Record<StoredDtype, number>> = {
-  u8: 0,
-  i8: 1,
-  u16: 2,
-  i16: 3,
-  i32: 4,
-  u32: 5,
-  i64: 6,
-  f16: 7,
-  bf16: 8,
-  f32: 9,
-  f64: 10,
-  bool: 11,
-  u64: 12,
-}
-
-/** The integers that a type holds; undefined for floats. */
-export function integersOf(dtype: Dtype): readonly [least: bigint, most: bigint] | undefined {
-  if (isFloatDtype(dtype)) return undefined
-  if (dtype === 'bool') return [0n, 1n]
-  const bits = BigInt(dtype.slice(1))
-  return dtype[0] === 'u' ? [0n, 2n ** bits - 1n] : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]
-}
+import type { StoredDtype } from '../../../src/basics/array.js'
+import { bytesOfStored, isFloatDtype } from '../../../src/basics/array.js'
+import type { Dtype } from '../../../src/basics/dtype.js'
+import { READERS } from '../../../src/basics/element.js'
+import { integersOf } from '../../../src/transform/plain/put-array.js'
 
 /** Converts `count` elements; returns how many were written: fewer where the next one does not fit. */
 export function convertPlain(

@@ -1,8 +1,8 @@
 /** The warps, plainly: each gives the result's pixels, without gaps. */
-import type { Picture } from '../../decode/picture/picture.js'
-import type { ElasticStep } from '../picture/elastic.js'
-import { fillColour, gridMap, perspectiveMap } from '../picture/warp.js'
-import type { Filter, GeometryStep } from '../steps.js'
+import type { Picture } from '../../../src/decode/picture/picture.js'
+import type { ElasticStep } from '../../../src/transform/picture/elastic.js'
+import { fillColour, gridMap, perspectiveMap } from '../../../src/transform/picture/warp.js'
+import type { Filter, GeometryStep } from '../../../src/transform/steps.js'
 import { elasticGrid } from './elastic.js'
 import { roundEven } from './filter.js'
 

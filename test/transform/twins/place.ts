@@ -1,7 +1,7 @@
 /** The plain twin of the `place` kernel: the same result, step by step, with nothing clever. */
-import type { Box, Picture } from '../../decode/picture/picture.js'
-import type { Flips, Sizing, Target } from '../place/place.js'
-import { isWeighted, nearestIndex, type Weights, weigh } from '../place/weights.js'
+import type { Box, Picture } from '../../../src/decode/picture/picture.js'
+import type { Flips, Sizing, Target } from '../../../src/transform/place/place.js'
+import { isWeighted, nearestIndex, type Weights, weigh } from '../../../src/transform/place/weights.js'
 
 /** A picture by itself, rows without gaps. */
 export interface Pixels {

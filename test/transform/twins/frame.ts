@@ -1,7 +1,7 @@
 /** What the `picture` kernel does to a picture's frame, plainly: turned upright, cropped, padded, mirrored. */
-import { swapsAxes } from '../../decode/picture/exif.js'
-import { PAD_CODES } from '../device/parameter-words.js'
-import type { Flips } from '../place/place.js'
+import { swapsAxes } from '../../../src/decode/picture/exif.js'
+import { PAD_CODES } from '../../../src/transform/device/parameter-words.js'
+import type { Flips } from '../../../src/transform/place/place.js'
 import type { Pixels } from './place.js'
 
 type Colour = readonly [red: number, green: number, blue: number]

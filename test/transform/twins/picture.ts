@@ -1,12 +1,19 @@
 /** The plain twin of the `picture` kernel: a parameter row and a decoded picture become a finished row, bit for bit. */
 
-import { DTYPES, type Dtype } from '../../basics/dtype.js'
-import type { Picture } from '../../decode/picture/picture.js'
-import { FILTER_CODES, Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../device/parameter-words.js'
-import { applyErase } from '../picture/erase.js'
-import { gaussian } from '../picture/filter.js'
-import * as lookups from '../picture/lookups.js'
-import type { Filter } from '../steps.js'
+import { DTYPES, type Dtype } from '../../../src/basics/dtype.js'
+import type { Picture } from '../../../src/decode/picture/picture.js'
+import {
+  FILTER_CODES,
+  Form,
+  HEADER_WORDS,
+  OP_WORDS,
+  OpCode,
+  Word,
+} from '../../../src/transform/device/parameter-words.js'
+import { applyErase } from '../../../src/transform/picture/erase.js'
+import { gaussian } from '../../../src/transform/picture/filter.js'
+import * as lookups from '../../../src/transform/picture/lookups.js'
+import type { Filter } from '../../../src/transform/steps.js'
 import * as color from './color.js'
 import { elasticGrid } from './elastic.js'
 import * as filters from './filter.js'

@@ -1,5 +1,5 @@
 /** Byte pair encoding in plain TypeScript, as it is defined: what tests hold the kernel against. */
-import type { Model } from '../vocabulary/model.js'
+import type { Model } from '../../../src/tokenize/vocabulary/model.js'
 import { wordsOf } from './words.js'
 
 /** Encodes a text by the model alone: without added tokens, NFC and what is put before it. */

@@ -1,6 +1,6 @@
 /** Sharpness and blur, plainly. Both give the result's pixels, without gaps. */
-import type { Picture } from '../../decode/picture/picture.js'
-import { fold } from '../picture/filter.js'
+import type { Picture } from '../../../src/decode/picture/picture.js'
+import { fold } from '../../../src/transform/picture/filter.js'
 
 const f32 = Math.fround
 

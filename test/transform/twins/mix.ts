@@ -1,5 +1,5 @@
 /** Mixing two rows, plainly: row × share + other × rest, in float32, back in the rows' element type. */
-import { toBf16, toF16 } from '../../basics/dtype.js'
+import { toBf16, toF16 } from '../../../src/basics/dtype.js'
 import { roundEven } from './filter.js'
 
 const f32 = Math.fround

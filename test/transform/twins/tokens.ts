@@ -1,7 +1,6 @@
 /** Tokens of a file as elements of a batch, plainly: what the kernel `tokens` must give. */
 
-/** Types of the file, by their numbers in the kernel. */
-export const TOKEN_CODES = { u16: 0, i32: 1, u32: 2 } as const
+import type { TOKEN_CODES } from '../../../src/transform/kernels/codes.js'
 
 /** The greatest as an unsigned number, and the tokens as elements of `size` bytes. */
 export function widenPlain(

@@ -1,6 +1,11 @@
 /** The colour kernels, plainly: pixel by pixel, in float32. Tests compare the kernels with these. */
-import type { Picture } from '../../decode/picture/picture.js'
-import { HUE_SCALE, LUMINANCE_BLUE, LUMINANCE_GREEN, LUMINANCE_RED } from '../picture/color-facts.js'
+import type { Picture } from '../../../src/decode/picture/picture.js'
+import {
+  HUE_SCALE,
+  LUMINANCE_BLUE,
+  LUMINANCE_GREEN,
+  LUMINANCE_RED,
+} from '../../../src/transform/picture/color-facts.js'
 
 const f32 = Math.fround
 
