@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { assemblyConstant, assemblyModule, cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
 import { controlTable, partlyGenerated, slotTable } from './docs.mjs'
 import { operatorsModule } from './operators.mjs'
-import { constant, constants, dictionary, hexadecimal, literal, pythonModule, records } from './python.mjs'
+import {
+  constant,
+  constantName,
+  constants,
+  dictionary,
+  hexadecimal,
+  literal,
+  pythonModule,
+  records,
+} from './python.mjs'
 import { readTable } from './read.mjs'
 
 const PYTHON = 'python/millrace/_generated'
@@ -42,6 +51,7 @@ export async function generatedFiles(root, importModule) {
   const stall = await table('src/observe/stall.ts')
   const spans = await table('src/spans/span-words.ts')
   const mistakes = await table('src/define/check/mistakes.ts')
+  const removed = (await table('src/basics/removed.ts'))('REMOVED').value
 
   const files = {}
   const python = (name, from, about, parts) => {
@@ -191,6 +201,20 @@ export async function generatedFiles(root, importModule) {
 
   python('torchvision_names', 'src/define/check/mistakes.ts', 'Names of torchvision.', [
     dictionary(mistakes('TORCHVISION'), 'str'),
+  ])
+  python('removed', 'src/basics/removed.ts', 'Options that are gone.', [
+    dictionary(
+      {
+        name: 'REMOVED',
+        says: 'What to do instead, by the function that took the option, and its name.',
+        value: Object.fromEntries(
+          removed.flatMap(({ name, of, instead }) =>
+            of.map(taker => [`${taker}.${constantName(name).toLowerCase()}`, instead]),
+          ),
+        ),
+      },
+      'str',
+    ),
   ])
   python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [
     ...RANDOM.map(name => hexadecimal(random(name))),

@@ -4,14 +4,15 @@
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DefinitionError, MillraceError } from '../basics/errors.js'
+import { MillraceError } from '../basics/errors.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import { normalizeFeed } from '../define/normalize.js'
 import type { FeedJson } from '../define/types.js'
-import { checkNames, type OpenOptions } from '../deliver/options.js'
+import type { OpenOptions } from '../deliver/options.js'
 import { DEPTH } from '../deliver/protocol-facts.js'
 import { writeWhole } from '../system/files/draft.js'
 import { makeFolder } from '../system/files/folder.js'
+import { canBind } from '../system/process/affinity.js'
 import { autoWorkers, usableCores } from '../system/process/limits.js'
 import { type Configuration, gridHash } from './grid/configuration.js'
 import { type Asked, Grid, type Machine } from './grid/grid.js'
@@ -202,17 +203,6 @@ function thisMachine(): Machine {
   return {
     cores: usableCores(),
     autoWorkers: autoWorkers(),
-    ...{ depth: DEPTH, mostDepth: MAX_DEPTH, mostWorkers: MAX_MAKERS, canBind: canBind() },
-  }
-}
-
-/** Whether this Millrace has the option `affinity`. */
-export function canBind(): boolean {
-  try {
-    checkNames({ affinity: 'auto' } as OpenOptions)
-    return true
-  } catch (error) {
-    if (error instanceof DefinitionError) return false
-    throw error
+    ...{ depth: DEPTH, mostDepth: MAX_DEPTH, mostWorkers: MAX_MAKERS, canBind },
   }
 }

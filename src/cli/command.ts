@@ -5,6 +5,8 @@
 import { parseArgs } from 'node:util'
 import { MillraceError, nearest } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
+import { removedOf, removedText } from '../basics/removed.js'
+import { say } from './say.js'
 import { pairs, wrap } from './table.js'
 import { parseAmount, parseBytes } from './units.js'
 
@@ -142,14 +144,16 @@ export function parse(
   words: readonly string[],
 ): Call<Record<string, Option>> & { json: boolean; help: boolean; progress: boolean | undefined } {
   const options: Record<string, Option> = { ...verb.options, ...COMMON }
+  const gone = new Map(removedOf(verb.name).map(one => [kebab(one.name), one]))
   const { tokens } = parseArgs({
     args: [...words],
-    options: Object.fromEntries(
-      Object.entries(options).map(([name, option]) => [
-        name,
-        { type: option.type === 'flag' ? 'boolean' : 'string', ...(option.short && { short: option.short }) },
-      ]),
-    ),
+    options: Object.fromEntries([
+      ...[...gone].map(([name, { valued }]) => [name, { type: valued ? 'string' : 'boolean' }] as const),
+      ...Object.entries(options).map(
+        ([name, { type, short }]) =>
+          [name, { type: type === 'flag' ? 'boolean' : 'string', ...(short && { short }) }] as const,
+      ),
+    ]),
     strict: false,
     tokens: true,
   })
@@ -162,6 +166,11 @@ export function parse(
   for (const token of tokens) {
     if (token.kind === 'positional') args.push(expandHome(token.value))
     if (token.kind !== 'option') continue
+    const removed = gone.get(token.name)
+    if (removed !== undefined) {
+      say(`notice: ${removedText(token.rawName, removed)}`)
+      continue
+    }
     const value = convert(verb, options, token)
     if (Object.hasOwn(verb.options, token.name)) given.add(token.name)
     if (options[token.name].type === 'texts') (values[token.name] as unknown[]).push(value)
@@ -176,6 +185,11 @@ export function parse(
     help: values.help === true,
     progress: values['no-progress'] === true ? false : values.progress === true ? true : undefined,
   }
+}
+
+/** `maxDepth` as the command line spells it: `max-depth`. */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 }
 
 function convert(

@@ -1,6 +1,7 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
 
 import { DefinitionError, nearest } from '../basics/errors.js'
+import { removedOf, removedText } from '../basics/removed.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { AffinityAsk } from '../engine/bind/binder.js'
 import { type Affinity, readAffinity } from '../engine/bind/policy.js'
@@ -178,18 +179,15 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
   }
 }
 
-/** Options of before, and what to do in place of each: they have no effect, and a notice says so. */
-const REMOVED: Readonly<Record<string, string>> = {
-  alerts: 'let Prometheus watch prometheus(), or read the run log (option log)',
-}
-
 /** For programs without types. (Clients of another version may send what this one does not know.) */
-export function checkNames(options: OpenOptions): void {
+export function checkNames(options: OpenOptions, notice: (text: string) => void): void {
   const known = Object.keys(NAMES)
+  const gone = removedOf('open')
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    if (REMOVED[name] !== undefined) {
-      options.notice?.(`${name} has no effect any more: ${REMOVED[name]}`)
+    const removed = gone.find(one => one.name === name)
+    if (removed !== undefined) {
+      notice(removedText(name, removed))
       continue
     }
     const near = nearest(name, known)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { command, help, parse, UsageError, workersOf } from '../../src/cli/command.js'
 
 const verb = command({
@@ -55,6 +55,19 @@ describe('parse', () => {
 
   it('fills in defaults, and leaves what is not given undefined', () => {
     expect(parse(verb, ['rye']).values).toMatchObject({ stones: 2, fine: false, out: undefined })
+  })
+
+  it('tells in a notice of an option that is gone, with its value', () => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    try {
+      expect(parse({ ...verb, name: 'run' }, ['--alert', 'lost>5%', 'rye']).args).toEqual(['rye'])
+      expect(written).toHaveBeenCalledExactlyOnceWith(
+        expect.stringMatching(/^notice: --alert has no effect any more: let Prometheus watch .*\n$/),
+      )
+      expect(problem('--alert', 'lost>5%', 'rye')).toContain('millrace mill has no option --alert')
+    } finally {
+      written.mockRestore()
+    }
   })
 
   it('takes what stands after -- as it is', () => {

@@ -26,6 +26,15 @@ describe('an option', () => {
     expect(() => open(feed as never, options as OpenOptions)).toThrow(message)
   })
 
+  it('that is gone is told in a notice, and has no effect', async () => {
+    const source = { synthetic: { count: 8, tensors: { shape: [2], dtype: 'f32' } } }
+    const feed = { source, fields: { x: { from: 'data', as: 'npy', shape: [2], dtype: 'f32' } }, batch: 4 }
+    const notices: string[] = []
+    const options = { alerts: ['lost>5%'], workers: 0, notice: (text: string) => notices.push(text) }
+    await open(feed as never, options as OpenOptions).close()
+    expect(notices).toEqual([expect.stringMatching(/^alerts has no effect any more: let Prometheus watch/)])
+  })
+
   it('of rank and world, each needs the other', () => {
     expect(() => fillOptions({ rank: 1 })).toThrow('world: rank 1 of how many? Give world as well')
     expect(() => fillOptions({ world: 4 })).toThrow('rank: which one of world 4? Give rank as well')

@@ -7,6 +7,7 @@ import inspect
 import logging
 from typing import Any, Callable, Dict, Iterable, TypeVar
 
+from .._generated.removed import REMOVED
 from .names import hint
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,9 +55,6 @@ ELSEWHERE: Dict[str, str] = {
     "world_size": "it is called world",
 }
 
-#: Options of before, and what to do in place of each: they have no effect.
-REMOVED: Dict[str, str] = {"alerts": "let Prometheus watch prometheus(), or read the run log (log=…)"}
-
 #: The same words where the size of a batch is said.
 _IN_BATCH: Dict[str, str] = {
     "batch_size": "it is called size: .batch(256)",
@@ -90,12 +88,13 @@ def named(fn: F) -> F:
         if name != "self" and parameter.kind is not parameter.VAR_POSITIONAL
     ]
     what = "Feed" if fn.__name__ == "__init__" else fn.__name__
+    taker = "open" if what == "Feed" else what
 
     @functools.wraps(fn)
     def checked(*args: Any, **options: Any) -> Any:
-        gone = [name for name in options if name in REMOVED]
-        for name in gone:
-            logging.getLogger("millrace").warning("%s has no effect any more: %s", name, REMOVED[name])
+        gone = {name: REMOVED[key] for name in options if (key := f"{taker}.{name}") in REMOVED}
+        for name, told in gone.items():
+            logging.getLogger("millrace").warning("%s has no effect any more: %s", name, told)
         options = {name: value for name, value in options.items() if name not in gone}
         refuse_names(what, options, known)
         return fn(*args, **options)

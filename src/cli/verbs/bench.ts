@@ -103,7 +103,8 @@ export const bench = command({
     if (baseline !== undefined && areTooFew(rounds)) throw new UsageError(`--baseline: ${tooFew(rounds)}`)
     const limit = shareOf(values['fail-if'])
     const [
-      { benchFeed, canBind },
+      { benchFeed },
+      { canBind },
       { loadFeed },
       { givenPlugins },
       { readProfile },
@@ -112,6 +113,7 @@ export const bench = command({
       words,
     ] = await Promise.all([
       import('../../bench/bench.js'),
+      import('../../system/process/affinity.js'),
       import('../feed-argument.js'),
       import('../locate.js'),
       import('../../bench/profile.js'),
@@ -122,8 +124,8 @@ export const bench = command({
     const asked = askedOf(values)
     if (statSync(out, { throwIfNoEntry: false })?.isFile())
       throw new UsageError(`--out ${out} is a file: results go into a folder, give another --out DIR`)
-    if (asked.affinity?.includes('auto') && !canBind())
-      throw new UsageError('--affinity auto: this Millrace can’t bind workers to cores')
+    if (asked.affinity?.includes('auto') && !canBind)
+      throw new UsageError('--affinity auto: workers can’t be bound to cores on this system')
     const before = baseline === undefined ? undefined : baselineOf(baseline, readBench)
     const profile = values.profile === undefined ? undefined : readProfile(values.profile)
     if (before) {

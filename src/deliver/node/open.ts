@@ -31,7 +31,8 @@ export function open<
 >(feed: F, given?: O & Checked<F, O>): Loader<OpenedBatch<AsVariant<F, VariantIn<F, O>>, O>> {
   const options: OpenOptions = given ?? {}
   checkFeed(feed)
-  checkNames(options)
+  const notice = options.notice ?? warn
+  checkNames(options, notice)
   const json = 'json' in feed ? (feed as Feed).json : (feed as FeedJson)
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
@@ -46,7 +47,6 @@ export function open<
     if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
     return normal
   }
-  const notice = options.notice ?? warn
   const trainer = ownTrainer(process.pid, device?.ordinal)
   const filled = { ...fillOptions({ ...options, notice }, trainer), functions, device }
   // What a plugin brings can be checked once that is loaded: then `ready` says what is wrong, else it is said at once.

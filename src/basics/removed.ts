@@ -1,0 +1,30 @@
+/**
+ * Options that are gone. For one release they are accepted all the same: they have no effect, and a notice says what to do
+ * instead. The command line, Node and Python (by scripts/generate.mjs) look here.
+ */
+interface Removed {
+  /** As Node spells it; `--max-depth` and `max_depth` are made from it. */
+  name: string
+  /** Verbs and functions that took it; `open` is Python's Feed, too. */
+  of: readonly string[]
+  /** On the command line a value follows it. */
+  valued?: true
+  instead: string
+}
+
+const PROMETHEUS = 'let Prometheus watch prometheus(), or read the run log (option log)'
+
+export const REMOVED: readonly Removed[] = [
+  { name: 'alerts', of: ['open'], instead: PROMETHEUS },
+  { name: 'alert', of: ['run', 'dashboard'], valued: true, instead: PROMETHEUS },
+]
+
+/** Those that a verb or function took. */
+export function removedOf(taker: string): readonly Removed[] {
+  return REMOVED.filter(({ of }) => of.includes(taker))
+}
+
+/** What the notice says of one that was given as `given`. */
+export function removedText(given: string, { instead }: Removed): string {
+  return `${given} has no effect any more: ${instead}`
+}
