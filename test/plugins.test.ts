@@ -412,7 +412,7 @@ describe('on the command line', () => {
 
   test.each([
     ['run', file],
-    ['order-quality', file],
+    ['inspect', file],
     ['verify', file, '--workers', '0'],
     ['verify', file, '--workers', '2'],
     ['verify', JSON.stringify(source), '--workers', '1'],
@@ -423,7 +423,7 @@ describe('on the command line', () => {
     const { status, stdout, stderr } = millrace(verb, ...words, '--plugin', 'records.mjs', '--json')
     expect(stderr).not.toContain('rror')
     expect(status).toBe(0)
-    if (verb !== 'order-quality') expect(JSON.parse(stdout).samples).toBe(ROWS)
+    expect(JSON.parse(stdout).samples).toBe(ROWS)
     const without = millrace(verb, ...words)
     expect(without.status).not.toBe(0)
     expect(without.stderr).toContain('unknown source "records"')

@@ -1,4 +1,4 @@
-/** The argument of `inspect`, `index`, `verify` and `order-quality`: data (prepare/locate.ts), or a feed, whose source is then meant. */
+/** The argument of `inspect`, `index` and `verify`: data (prepare/locate.ts), or a feed, whose source is then meant. */
 import { normalizeFeed } from '../define/normalize.js'
 import { isOpenField } from '../define/operators/number.js'
 import type { NormalFeed, NormalField, SourceJson } from '../define/types.js'
@@ -11,6 +11,8 @@ export interface Located {
   root: string
   /** The fields of the feed; undefined for plain data. */
   fields?: readonly NormalField[]
+  /** The feed itself, with these fields. */
+  feed?: NormalFeed
 }
 
 export async function locate(
@@ -25,11 +27,11 @@ export async function locate(
   const { fields } = open
     ? await (await import('../engine/plan/fields/open-fields.js')).closeFields(feed, {})
     : feed
-  return { source, root, fields }
+  return { source, root, fields, feed: { ...feed, fields } }
 }
 
 /** A feed in its normal form. */
-export async function normalFeed(
+async function normalFeed(
   argument: string,
   allowCode: boolean,
   plugins: readonly string[],

@@ -8,7 +8,7 @@ import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './
 import { askToEnd, INTERRUPTED, onInterrupt, runInterruptHooks } from './interrupt.js'
 import { asJson, say } from './say.js'
 import { pairs } from './table.js'
-import { VERBS } from './verbs.js'
+import { REMOVED_VERBS, VERBS } from './verbs.js'
 
 /** Exit statuses: failed; the command line was wrong. */
 const FAILED = 1
@@ -50,6 +50,9 @@ async function find(
     const verb = await verbs[name]()
     const asked = rest[0] === undefined || rest[0] === '--help' || rest[0] === '-h'
     return verb.verbs === undefined || asked ? { verb, rest } : find(rest, verb.verbs, `${above} ${name}`)
+  }
+  if (verbs === VERBS && Object.hasOwn(REMOVED_VERBS, name)) {
+    throw new UsageError(`the verb "${name}" was removed: ${REMOVED_VERBS[name]}`)
   }
   const near = nearest(name, Object.keys(verbs))
   throw new UsageError(

@@ -15,9 +15,13 @@ export const VERBS: Verbs = {
   inspect: async () => (await import('./verbs/inspect.js')).inspect,
   verify: async () => (await import('./verbs/verify.js')).verify,
   tokens: async () => (await import('./verbs/tokens.js')).tokens,
-  'order-quality': async () => (await import('./verbs/order-quality.js')).orderQuality,
   plan: async () => (await import('./verbs/plan.js')).plan,
   probe: async () => (await import('./verbs/probe.js')).probe,
   trace: async () => (await import('./verbs/trace.js')).trace,
   doctor: async () => (await import('./verbs/doctor.js')).doctor,
+}
+
+/** Verbs of before, and what does their work now. */
+export const REMOVED_VERBS: Readonly<Record<string, string>> = {
+  'order-quality': '`millrace inspect FEED` says how well the order of a feed mixes',
 }

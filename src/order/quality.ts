@@ -1,13 +1,12 @@
 /**
- * How good an order is, against the global shuffle of the same rows, and what it costs to read. Four plain numbers:
+ * How good an order is, against the global shuffle of the same rows. Plain numbers:
  *
  * - mixing: how far apart rows come that were neighbours in the source, on average, in units of n/3, which is what
  *   a random permutation gives. Near 0 unshuffled, 1 for the global shuffle, about window/n for a window.
  * - spread: from how many places of the source a batch is drawn. The source is cut into as many cells as a batch
  *   has rows; counted are the cells that a batch touches, in units of the global shuffle's count.
  * - entropy: of the classes in a batch, in units of the global shuffle's. Only with labels.
- * - bytes read per byte used, sample by sample and block by block; and for sources with units of many rows, how often
- *   each unit is loaded.
+ * - loads per unit: how often each unit of many rows is read. Only for sources that have such.
  *
  * score = the mean of mixing, spread and (with labels) entropy, each cut to 0…1: about 0 for an unshuffled source
  * that is sorted by class, 1 for the global shuffle. Large sources are sampled, evenly, so it takes about a second.
@@ -19,16 +18,11 @@ import type { SourceOrder } from './single.js'
 export interface QualityOptions {
   /** Rows of a batch, all ranks together. */
   batch: number
-  epoch?: number
   label?: (row: number) => number | string | undefined
-  /** Bytes of a row; without it all are taken as equal, and pages are left out of the count. */
-  bytesOf?: (row: number) => number
-  /** First row of each block, and the count at the end; with it reading by blocks is simulated … */
-  blocks?: Float64Array
-  /** … through a cache that holds this many rows. */
-  cacheRows?: number
   /** First row of each unit, where rows share units: with it, loads through the cache are counted. */
   units?: Float64Array
+  /** Rows whose units the cache holds. */
+  cacheRows?: number
 }
 
 export interface OrderQuality {
@@ -36,13 +30,6 @@ export interface OrderQuality {
   mixing: number
   spread: number
   entropy?: number
-  bytesReadPerByteUsed: {
-    /** Each sample read on its own, in pages of 4 kB, except those that follow the one read before. */
-    samples: number
-    /** Whole blocks, through the cache; and the same for the global shuffle. */
-    blocks?: number
-    globalBlocks?: number
-  }
   /** Loads of a unit in an epoch, on average, through the cache. */
   loadsPerUnit?: number
 }
@@ -51,20 +38,19 @@ const MOST_BATCHES = 400
 const MOST_ROWS = 50_000
 /** Draws of a simulated cache, after as many to fill it. */
 const MOST_DRAWS = 2 ** 20
-const PAGE = 4096
 
-/** The row at a position of the epoch looked at. */
+/** The row at a position of the first epoch. */
 type RowAt = (position: number) => number
 
 export function orderQuality(order: SourceOrder, count: number, options: QualityOptions): OrderQuality {
-  const { epoch = 0, label, blocks, cacheRows = 0, units } = options
-  const rowAt: RowAt = position => order.at(epoch, position)
-  const global = permutation(count, { seed: 0, epoch, stream: 'quality' })
+  const { label, cacheRows = 0, units } = options
+  const rowAt: RowAt = position => order.at(0, position)
+  const global = permutation(count, { seed: 0, epoch: 0, stream: 'quality' })
   const globalAt: RowAt = position => global.at(position)
   const { length } = order
   const batch = Math.max(1, Math.min(options.batch, length, count))
 
-  const mixing = mixingDistance(order, count, epoch)
+  const mixing = mixingDistance(order, count)
   const cells = cellsPerBatch(count, batch)
   const spread = ratio(
     meanOverBatches(rowAt, length, batch, cells),
@@ -87,20 +73,13 @@ export function orderQuality(order: SourceOrder, count: number, options: Quality
     mixing,
     spread,
     ...(entropy !== undefined && { entropy }),
-    bytesReadPerByteUsed: {
-      samples: readBySamples(rowAt, length, options.bytesOf),
-      ...(blocks !== undefined && {
-        blocks: readByBlocks(rowAt, length, blocks, cacheRows),
-        globalBlocks: readByBlocks(globalAt, count, blocks, cacheRows),
-      }),
-    },
     ...(units !== undefined && {
-      loadsPerUnit: readByBlocks(rowAt, length, stretches(units, count), cacheRows),
+      loadsPerUnit: readByUnits(rowAt, length, stretches(units, count), cacheRows),
     }),
   }
 }
 
-/** Stretches of rows that share their units, in the form of blocks. Units with equal starts share their rows. */
+/** The first row of each stretch of rows that share their units, and the count at the end. */
 function stretches(units: Float64Array, count: number): Float64Array {
   return Float64Array.from(new Set(units).add(count))
 }
@@ -111,11 +90,11 @@ function ratio(value: number, reference: number): number {
 }
 
 /** Mean distance of the positions of neighbouring rows, in units of (n + 1)/3. */
-function mixingDistance(order: SourceOrder, count: number, epoch: number): number {
+function mixingDistance(order: SourceOrder, count: number): number {
   // Draws with replacement have no inverse: there, the distance of the rows of neighbouring positions.
   const place: (i: number) => number = order.inverse
-    ? row => order.inverse!(epoch, row)
-    : position => order.at(epoch, position)
+    ? row => order.inverse!(0, row)
+    : position => order.at(0, position)
   const last = (order.inverse ? count : order.length) - 1
   if (last < 1) return 1
   const samples = Math.min(last, MOST_ROWS)
@@ -169,53 +148,35 @@ function labelEntropy(label: (row: number) => number | string | undefined): (row
   }
 }
 
-/** A sample of s bytes anywhere in a file touches s + 4095 bytes of pages on average. */
-function readBySamples(rowAt: RowAt, length: number, bytesOf?: (row: number) => number): number {
-  if (bytesOf === undefined || length === 0) return 1
-  const draws = Math.min(length, MOST_ROWS)
-  const from = Math.floor((length - draws) / 2)
-  let read = 0
-  let used = 0
-  let before = -1
-  for (let i = 0; i < draws; i++) {
-    const row = rowAt(from + i)
-    const bytes = bytesOf(row)
-    used += bytes
-    read += row === before + 1 ? bytes : bytes + PAGE - 1
-    before = row
-  }
-  return ratio(read, used)
-}
-
 /**
- * Rows read per row used when whole blocks are read through a cache. The cache drops blocks that are used up, then
+ * Rows loaded per row used, when whole units are loaded through a cache. The cache drops units that are used up, then
  * those unused for longest. Short epochs are simulated from beginning to end, long ones in their middle, after
  * a run that fills the cache.
  */
-function readByBlocks(rowAt: RowAt, length: number, blocks: Float64Array, cacheRows: number): number {
+function readByUnits(rowAt: RowAt, length: number, units: Float64Array, cacheRows: number): number {
   if (length === 0) return 1
   const measured = Math.min(length, Math.max(MOST_DRAWS, 2 * cacheRows))
   const from = Math.floor((length - measured) / 2)
   const fill = Math.max(0, from - measured)
-  const usedUp = new Uint32Array(blocks.length)
-  /** Blocks in the cache, those used longest ago first. */
+  const usedUp = new Uint32Array(units.length)
+  /** Units in the cache, those used longest ago first. */
   const held = new Set<number>()
   let heldRows = 0
   let read = 0
   for (let position = fill; position < from + measured; position++) {
-    const block = lastAtMost(blocks, rowAt(position))
-    const rows = blocks[block + 1] - blocks[block]
-    if (!held.delete(block)) {
+    const unit = lastAtMost(units, rowAt(position))
+    const rows = units[unit + 1] - units[unit]
+    if (!held.delete(unit)) {
       heldRows += rows
       if (position >= from) read += rows
     }
-    if (++usedUp[block] === rows) heldRows -= rows
-    else held.add(block)
+    if (++usedUp[unit] === rows) heldRows -= rows
+    else held.add(unit)
     for (const oldest of held) {
-      // The block in use stays, however small the cache is.
-      if (heldRows <= cacheRows || oldest === block) break
+      // The unit in use stays, however small the cache is.
+      if (heldRows <= cacheRows || oldest === unit) break
       held.delete(oldest)
-      heldRows -= blocks[oldest + 1] - blocks[oldest]
+      heldRows -= units[oldest + 1] - units[oldest]
     }
   }
   return read / measured

@@ -60,7 +60,7 @@ describe('a wrong command line', () => {
     [['demo', '--samples', '20'], '--samples wants a whole number from 32'],
     [['diagnose', '--attach', '1', '--step-ms', '9'], '--step-ms is for a FEED or --loader'],
     [['diagnose', '--attach', '1', '--workers', '2'], '--workers, --affinity and --depth are for a FEED'],
-    [['order-quality', INLINE, '--label', 'clas'], '--label: the index has no column "clas"'],
+    [['order-quality', INLINE], 'was removed: `millrace inspect FEED` says'],
     [['inspect'], 'needs PATH'],
     [['--fast'], 'the verb comes first'],
   ])('%j exits with 2: %s', async (args, message) => {

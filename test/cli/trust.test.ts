@@ -63,7 +63,7 @@ describe('a definition in JSON', () => {
       `source.kernel: this is a CUDA kernel and would run code from ${folder}/gen.cu`,
     ],
     [
-      'order-quality',
+      'inspect',
       {
         source: {
           blend: {

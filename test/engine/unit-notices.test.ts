@@ -108,19 +108,16 @@ test('a state of a windowed order is refused after the units were moved; one of 
   expect((await opened(rows(global, moved), { state: other })).state.position).toBe(0)
 })
 
-test('order-quality has a table of units', () => {
-  const quality = (order: FeedJson['order'], ...words: string[]) =>
+test('inspect says how often units are loaded', () => {
+  const inspected = (...words: string[]) =>
     spawnSync(
       process.execPath,
-      [CLI, 'order-quality', JSON.stringify(rows(order)), '--plugin', plugin, ...words],
+      [CLI, 'inspect', JSON.stringify(rows(window(1500))), '--plugin', plugin, ...words],
       { encoding: 'utf8' },
     ).stdout
-  const { sources } = JSON.parse(quality(window(1500), '--cache', '17000000', '--json'))
-  expect(sources[0]).toMatchObject({
-    loadsPerUnit: 1,
-    units: { units: 100, rowsPerUnit: 100, unitsPerWindow: 15, globalLoads: 83 },
-  })
-  const text = quality(global, '--cache', '7000000')
-  expect(text).toMatch(/rows a unit +units a window +loads a unit +global: loads a unit/)
-  expect(text).toMatch(/global +100 +100\.00 +– +[89]\d\.\d\d +93\.00/)
+  const { order } = JSON.parse(inspected('--json'))
+  expect(order).toMatchObject([{ name: 'window', loadsPerUnit: 1, units: { units: 100, rowsPerUnit: 100 } }])
+  expect(inspected()).toMatch(
+    /^order +window scores 0\.\d\d, .*each of 100 units is loaded 1\.00 times an epoch/m,
+  )
 })

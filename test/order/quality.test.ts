@@ -4,7 +4,6 @@ import type { NormalOrder } from '../../src/define/types.js'
 import { loadsPerUnit } from '../../src/engine/plan/unit-price.js'
 import { orderQuality, type QualityOptions } from '../../src/order/quality.js'
 import { compileSource, planSource } from '../../src/order/single.js'
-import { WindowOrder } from '../../src/order/window.js'
 
 const count = 40_000
 const runs = Float64Array.from({ length: 20 }, (_, i) => i * 2000)
@@ -64,37 +63,6 @@ describe('the score', () => {
       const { score } = orderQuality(order, n, { batch: 256, label })
       expect(score >= 0 && score <= 1).toBe(true)
     }
-  })
-})
-
-describe('bytes read per byte used', () => {
-  const window = new WindowOrder({ count, runs, window: 3200, seed: 4 })
-  const cache = { blocks: window.blocks, cacheRows: 3200 + 2 * window.blockSize }
-
-  test('by blocks: once for a window whose cache holds it, many times for the global shuffle', () => {
-    const { bytesReadPerByteUsed: reads } = quality({ kind: 'window', window: 3200, seed: 4 }, cache)
-    expect(reads.blocks).toBe(1)
-    // A cache of 8 % of the rows misses the other 92 %, and each miss reads 12 rows.
-    expect(reads.globalBlocks).toBeGreaterThan(10)
-    expect(reads.globalBlocks).toBeLessThan(12)
-  })
-
-  test('by blocks: more than once when the cache is too small', () => {
-    const { bytesReadPerByteUsed: reads } = quality(
-      { kind: 'window', window: 3200, seed: 4 },
-      { ...cache, cacheRows: 1000 },
-    )
-    expect(reads.blocks).toBeGreaterThan(1.5)
-  })
-
-  test('by samples: pages around each sample, unless they are read along', () => {
-    const bytesOf = () => 30_000
-    expect(quality({ kind: 'global', seed: 1 }, { bytesOf }).bytesReadPerByteUsed.samples).toBeCloseTo(
-      1.1365,
-      3,
-    )
-    expect(quality({ kind: 'none' }, { bytesOf }).bytesReadPerByteUsed.samples).toBeCloseTo(1, 3)
-    expect(quality({ kind: 'none' }).bytesReadPerByteUsed.samples).toBe(1)
   })
 })
 

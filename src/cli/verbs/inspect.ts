@@ -2,7 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs'
 import { printable } from '../../basics/errors.js'
-import type { SourceJson } from '../../define/types.js'
+import type { NormalFeed, SourceJson } from '../../define/types.js'
 import type { InspectedEntry, Summary } from '../../prepare/inspect.js'
 import { ALLOW_CODE, command, PLUGIN } from '../command.js'
 import { keptNotices, Progress } from '../progress.js'
@@ -14,9 +14,12 @@ const COLUMNS_SHOWN = 40
 const CLASSES_SHOWN = 20
 const PARTS_SHOWN = 12
 
+type Facts = [name: string, value: string][]
+
 export const inspect = command({
   name: 'inspect',
-  summary: 'says what is in a dataset: counts, sizes, columns, classes, what is slow about it',
+  summary:
+    'says what is in a dataset: counts, sizes, columns, classes, what is slow about it, how well a feed mixes',
   args: [
     {
       name: 'PATH|FEED',
@@ -27,6 +30,7 @@ export const inspect = command({
   options: { ...ALLOW_CODE, ...PLUGIN },
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],
+    ['millrace inspect cats.json', 'the source of a feed, and how well its order mixes it'],
     ["millrace inspect 'data/train-*.parquet'", 'files of any format in docs/formats.md'],
     [
       'millrace inspect \'{"hdf5": {"path": "demos.h5", "datasets": {"image": "data/*/obs/img"}, "rows": "groups"}}\'',
@@ -43,19 +47,22 @@ export const inspect = command({
     const plugins = await givenPlugins(values.plugin)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
-    const { source, root } = await locate(path, values['allow-code'], plugins)
+    const { source, root, feed } = await locate(path, values['allow-code'], plugins)
     const options = { root, onProgress: progress.set.bind(progress), onNotice }
     if ('blend' in source) {
       const entries = await inspectBlend(source, options)
       progress.end()
-      return { json: { kind: 'blend', entries, source, notices }, text: describeBlend(path, entries) }
+      const order = feed && (await orderOf(feed))
+      const json = { kind: 'blend', entries, source, notices, ...order?.json }
+      return { json, text: describeBlend(path, entries, order?.facts) }
     }
     const summary = withTokensHint(path, await inspect(source, options))
     progress.end()
+    const order = feed && (await orderOf(feed))
     const formats = existsSync(path) && statSync(path).isDirectory() ? formatsIn(path) : undefined
     return {
-      json: { ...summary, ...(formats && { formats }), source, notices },
-      text: describe(path, source, summary, formats),
+      json: { ...summary, ...(formats && { formats }), source, notices, ...order?.json },
+      text: describe(path, source, summary, formats, order?.facts),
     }
   },
 })
@@ -65,9 +72,10 @@ function describe(
   source: SourceJson,
   summary: Summary,
   formats?: Record<string, number>,
+  order: Facts = [],
 ): string {
   const { sampleBytes: size, images, hint } = summary
-  const facts: [string, string][] = [
+  const facts: Facts = [
     ['source', shortened(JSON.stringify(source))],
     ...(formats === undefined ? [] : [['formats', formatsText(formats)] as [string, string]]),
     ['samples', count(summary.samples)],
@@ -96,6 +104,7 @@ function describe(
     ])
   }
   if (hint !== undefined) facts.push(['hint', hint])
+  facts.push(...order)
   const tables = [schemaTable(summary), classTable(summary), partTable(summary)]
   return [`${printable(path)}: ${summary.kind}`, pairs(facts), ...tables].filter(Boolean).join('\n\n')
 }
@@ -112,7 +121,7 @@ function withTokensHint(path: string, summary: Summary): Summary {
 }
 
 /** A line for each entry. More is said of one that is inspected by itself. */
-function describeBlend(path: string, entries: readonly InspectedEntry[]): string {
+function describeBlend(path: string, entries: readonly InspectedEntry[], order: Facts = []): string {
   const right = (title: string) => ({ title, align: 'right' as const })
   const heads = ['entry', right('weight'), 'kind', right('samples'), right('size')]
   const shown = entries.slice(0, COLUMNS_SHOWN)
@@ -127,7 +136,15 @@ function describeBlend(path: string, entries: readonly InspectedEntry[]): string
     layout?.chunks === undefined ? [] : [`${printable(name)}: ${layout.chunks}`],
   )
   const listed = table(heads, rows) + more(entries.length - shown.length, 'entry', 'entries')
-  return [`${printable(path)}: blend`, listed, made.join('\n')].filter(Boolean).join('\n\n')
+  return [`${printable(path)}: blend`, listed, made.join('\n'), pairs(order)].filter(Boolean).join('\n\n')
+}
+
+/** The line about a feed's order, one for each entry of a blend. */
+async function orderOf(feed: NormalFeed): Promise<{ json: { order: unknown }; facts: Facts }> {
+  const { qualityOf, qualityText } = await import('./inspect/order.js')
+  const order = await qualityOf(feed)
+  const lines = typeof order === 'string' ? [`none can be made: ${order}`] : order.map(qualityText)
+  return { json: { order }, facts: lines.map(line => ['order', line]) }
 }
 
 /** A source of many files or indices is not printed whole. */

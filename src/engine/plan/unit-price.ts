@@ -85,13 +85,11 @@ function unitsPerWindow(order: SourceOrderData, { rows, stretches }: UnitFacts):
   return order.kind === 'window' ? (Math.min(order.window, rows) * stretches) / rows : undefined
 }
 
-/** Units of a source in figures, for `order-quality`. */
+/** Units of a source in figures, for `inspect`. */
 export interface UnitFigures {
   /** Stretches of rows that share their units. */
   units: number
   rowsPerUnit: number
-  /** Windowed orders only. */
-  unitsPerWindow?: number
   /** Rows of the source whose units the cache holds. */
   cacheRows: number
   /** The price: how often a global shuffle loads a unit in an epoch. */
@@ -104,13 +102,11 @@ export function unitFigures(
   cacheBytes: number,
 ): (UnitFigures | undefined)[] {
   const held = heldShare(sources, cacheBytes)
-  return sources.map(({ order, units }) => {
+  return sources.map(({ units }) => {
     if (units === undefined) return undefined
-    const window = unitsPerWindow(order, units)
     return {
       units: units.stretches,
       rowsPerUnit: units.rows / units.stretches,
-      ...(window !== undefined && { unitsPerWindow: window }),
       cacheRows: Math.floor(held * units.rows),
       globalLoads: loadsPerUnit(units, held),
     }

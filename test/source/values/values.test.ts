@@ -230,9 +230,9 @@ describe('the command line', () => {
     const told = readFileSync(ids, 'utf8').trim().split('\n')
     const rows = Array.from({ length: 60 }, (_, i) => i).filter(i => i % 2 === 0 && i % 3 !== 1)
     expect(told.flatMap(line => JSON.parse(line).ids)).toEqual(rows.map(row => `a.jsonl:${row}`))
-    const quality = await millrace('order-quality', feed, '--label', 'l', '--json')
+    const quality = await millrace('inspect', feed, '--json')
     expect(quality.code, quality.stderr).toBe(0)
-    expect(JSON.parse(quality.stdout).sources[0].entropy).toBeGreaterThan(0)
+    expect(JSON.parse(quality.stdout).order[0].score).toBeLessThan(0.5)
   })
 })
 
