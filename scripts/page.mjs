@@ -1,11 +1,9 @@
-// Builds the page of the dashboard: one HTML file with one <style> and one <script>, which needs nothing else. The hashes that
-// its Content-Security-Policy needs stand in a <meta>, for the server, and for files that the page saves.
-import { createHash } from 'node:crypto'
+// Builds the page of the dashboard: one HTML file with one <style> and one <script>, which needs nothing else.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 
-/** The most that the page may weigh (bytes): it is sent over ssh, and saved by people who send it on. */
+/** The most that the page may weigh (bytes): it is sent over ssh. */
 const MOST = 150_000
 /** `{{name}}` in the template: within a comment in style and script, so that each is valid as it is. */
 const PLACE = /(?:\n\/\* )?\{\{(\w+)\}\}(?: \*\/\n)?/g
@@ -13,11 +11,7 @@ const PLACE = /(?:\n\/\* )?\{\{(\w+)\}\}(?: \*\/\n)?/g
 export async function buildPage(from, to) {
   const script = await bundle(join(from, 'main.tsx'))
   const style = styles(join(from, 'style'))
-  const parts = {
-    hashes: `script-src '${hash(script)}'; style-src '${hash(style)}'`,
-    style,
-    script,
-  }
+  const parts = { style, script }
   const template = readFileSync(join(from, 'index.html'), 'utf8')
   const page = template.replace(PLACE, (_, name) => parts[name])
   if (Buffer.byteLength(page) > MOST)
@@ -55,8 +49,4 @@ function styles(folder) {
     .replace(/\/\*.*?\*\//gs, '')
     .replace(/\s*\n\s*/g, '\n')
     .trim()
-}
-
-function hash(text) {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

@@ -16,6 +16,12 @@ const PROMETHEUS = 'let Prometheus watch prometheus(), or read the run log (opti
 
 export const REMOVED: readonly Removed[] = [
   { name: 'alerts', of: ['open'], instead: PROMETHEUS },
+  {
+    name: 'control',
+    of: ['dashboard'],
+    instead:
+      "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and feed.tune() do",
+  },
   { name: 'alert', of: ['run', 'dashboard'], valued: true, instead: PROMETHEUS },
 ]
 

@@ -1,7 +1,6 @@
 /**
  * The dashboard of this machine's runs: finds one, looks at it every second, and tells the pages that are open. Pages that ask
- * for another run look at that. Only /proc and the memory that engines share are read; a run is changed only where `control`
- * allows it.
+ * for another run look at that. Only /proc and the memory that engines share are read.
  */
 
 import { hostname } from 'node:os'
@@ -27,8 +26,6 @@ export interface DashboardOptions {
   /** The trainer or engine to look at; its feed by name or number, where it has several. */
   attach?: number
   ring?: string
-  /** Workers and depth may be changed. */
-  control: boolean
   /** Dollars for an hour of a GPU. */
   price: number
   /** A folder of run logs. */
@@ -92,7 +89,6 @@ export class Dashboard implements Shown {
     return { run: hello.run, ended: ended?.reason ?? null, others: hello.others }
   }
 
-  /** Ends it: what was set and not kept is set back. Nothing is waited for. */
   close(): void {
     clearInterval(this.timer)
     for (const shown of this.all) shown.close()
@@ -161,7 +157,7 @@ export class Dashboard implements Shown {
     for (const shown of this.all) shown.look()
     for (const [key, one] of this.asked) {
       one.idle = this.server.streams.countOf(one.shown) === 0 ? one.idle + 1 : 0
-      const isKept = one.shown.missing === null && (one.idle < PATIENCE || one.shown.control?.isHolding)
+      const isKept = one.shown.missing === null && one.idle < PATIENCE
       if (one.idle > 0 && !isKept) this.drop(key)
     }
   }

@@ -11,7 +11,7 @@ export interface Events {
   hello: Hello
   /** Once, after hello: the last hour as far as it is known, oldest first. It ends with the second of `now`, if there is one. */
   history: HistoryPoint[]
-  /** Once, after history: the last seconds, and batches in memory over the last hour. They end with the second of `now`, too. */
+  /** Once, after history: the last seconds, 10 at most, oldest first. They end with the second of `now`, too. */
   recent: Recent
   /** Every second. */
   now: Now
@@ -27,25 +27,11 @@ export interface Ended {
   time: number
 }
 
-export interface Recent {
-  /** 10 at most, oldest first. */
-  seconds: Pick<Now, 'ranks'>[]
-  slots: SlotPoint[]
-}
-
-/** Batches of all ranks in one second. */
-export interface SlotPoint {
-  time: number
-  ready: number
-  filling: number
-  held: number
-}
+export type Recent = Pick<Now, 'ranks'>[]
 
 export interface Hello {
   version: string
   host: string
-  /** Whether the page may change workers and depth (--control). */
-  control: boolean
   /** Price of one GPU for an hour, for the cost of idling. */
   dollarsPerHour: number
   /** The run that is shown; null while none is there. Others on this machine, to choose from. */
@@ -77,7 +63,6 @@ export interface HistoryPoint {
   parts: Parts | null
   workers: number
   depth: number
-  rssBytes: number | null
   decisions: TunerDecision[]
 }
 
@@ -97,8 +82,6 @@ export interface Now {
   tuner: { state: string; decisions: TunerDecision[] } | null
   /** The last of all ranks, oldest first; `bad` of the ranks says how many there are in all. */
   bad: BadSample[]
-  /** Whether another process controls the engine. */
-  controlledBy: number | null
 }
 
 /** What the log of a rank says: means of its last 15 s or so. */
@@ -151,7 +134,7 @@ export interface Gallery {
   }[]
 }
 
-/** `GET /api/snapshot`: all that is shown, for a file that opens without a server. */
+/** `GET /api/snapshot`: all that is shown, for programs. */
 export interface Snapshot {
   /** ms since 1970. */
   saved: number
@@ -163,22 +146,3 @@ export interface Snapshot {
   timeline: Timeline | null
   gallery: Gallery | null
 }
-
-/** `POST /api/set`, with --control alone: what to change. Answers `IsSet`, or a status from 400 on and { error }, in words. */
-export interface Setting {
-  workers?: number
-  depth?: number
-  /** It stays when the dashboard ends. */
-  keep?: boolean
-  /** Sets back what was set before. */
-  undo?: boolean
-}
-
-export interface IsSet {
-  workers: number
-  depth: number
-  kept: boolean
-}
-
-/** `POST /api/diagnose` (body {}), with --control alone: a diagnosis with experiments, after some 10 s. */
-export type Diagnosed = Diagnosis & { sentence: string }

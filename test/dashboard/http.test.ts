@@ -4,27 +4,27 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DashboardServer } from '../../src/dashboard/server/http.js'
 import { pageOf } from '../../src/dashboard/server/page.js'
-import type { Setting, Shown, View } from '../../src/dashboard/server/requests.js'
+import type { Shown, View } from '../../src/dashboard/server/requests.js'
 import { MOST_STREAMS } from '../../src/dashboard/server/streams.js'
 import type { Hello, Now } from '../../src/dashboard/view.js'
 import { until } from '../support/until.js'
 
 const hello: Hello = {
-  ...{ version: '1', host: 'here', control: true, dollarsPerHour: 2, run: null, others: [] },
+  ...{ version: '1', host: 'here', dollarsPerHour: 2, run: null, others: [] },
   ...{ missing: null, definition: null, fields: [] },
 }
 const HTML = '<html><head><style>p{}</style></head><body><script>1</script></body></html>'
 
-/** What was asked of it. */
-const asked: { set: Setting[]; chosen: string[] } = { set: [], chosen: [] }
+/** The runs that were asked for. */
+const chosen: string[] = []
 
-function shown(control = true): Shown {
+function shown(): Shown {
   const view: View = {
     snapshot: () => ({
       saved: 1,
       hello,
       history: [],
-      recent: { seconds: [], slots: [] },
+      recent: [],
       now: null,
       ended: null,
     }),
@@ -32,19 +32,10 @@ function shown(control = true): Shown {
     gallery: async () => ({ batch: 1, epoch: 0, step: 1, reason: null, rows: [] }),
     bad: (rank, number) =>
       rank === 0 && number === 3 ? { type: 'image/png', bytes: Buffer.from('png') } : undefined,
-    ...(control && {
-      control: {
-        set: async setting => {
-          asked.set.push(setting)
-          return { workers: 2 }
-        },
-        diagnose: async () => ({ verdict: 'compute-bound' }),
-      },
-    }),
   }
   const other: View = { ...view, snapshot: () => ({ ...view.snapshot(), saved: 7 }) }
   views = { view, other }
-  return { of: run => (run !== null && asked.chosen.push(run) > 0 && run === '7.1' ? other : view) }
+  return { of: run => (run !== null && chosen.push(run) > 0 && run === '7.1' ? other : view) }
 }
 
 let views: { view: View; other: View }
@@ -52,12 +43,11 @@ let views: { view: View; other: View }
 const servers: DashboardServer[] = []
 afterEach(() => {
   for (const server of servers.splice(0)) server.close()
-  asked.set = []
-  asked.chosen = []
+  chosen.length = 0
 })
 
-async function start(control = true) {
-  const server = new DashboardServer(shown(control), { host: '127.0.0.1', port: 0, page: pageOf(HTML) })
+async function start() {
+  const server = new DashboardServer(shown(), { host: '127.0.0.1', port: 0, page: pageOf(HTML) })
   servers.push(server)
   const port = await server.listen()
   const { token } = server.guard
@@ -178,20 +168,7 @@ describe('who may ask', () => {
     const cookie = (await ask(port, `/?token=${token}`)).headers['set-cookie']![0].split(';')[0]
     for (const site of ['cross-site', 'same-site'])
       expect((await ask(port, '/api/snapshot', { cookie, 'sec-fetch-site': site })).status).toBe(403)
-    const json = { cookie, 'content-type': 'application/json', host: `127.0.0.1:${port}` }
-    const post = { method: 'POST', body: '{"workers": 2}' }
-    for (const origin of [
-      'http://evil.example',
-      `http://localhost:${port}`,
-      'null',
-      `http://127.0.0.1:${port + 1}`,
-    ])
-      expect([origin, (await ask(port, '/api/set', { ...json, origin }, post)).status]).toEqual([origin, 403])
-    expect((await ask(port, '/api/set', json, post)).status).toBe(403)
-    expect(asked.set).toEqual([])
-    const own = { ...json, origin: `http://127.0.0.1:${port}` }
-    expect((await ask(port, '/api/set', own, post)).status).toBe(200)
-    expect(asked.set).toEqual([{ workers: 2 }])
+    const own = { cookie, host: `127.0.0.1:${port}` }
     const { headers } = await ask(port, '/api/snapshot', { ...own, origin: 'http://evil.example' })
     expect(headers['access-control-allow-origin']).toBeUndefined()
   })
@@ -271,38 +248,8 @@ describe('what is answered', () => {
       `GET http://evil.example/api/snapshot HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${own.authorization}\r\n\r\n`,
     )
     expect(text).toMatch(/ 400 /)
-    for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH'])
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
       expect((await ask(port, '/api/snapshot', own, { method })).status).toBe(405)
-  })
-
-  test('nothing is changed without control', async () => {
-    const { port, own } = await start(false)
-    const headers = { ...own, 'content-type': 'application/json' }
-    const { status, text } = await ask(port, '/api/set', headers, { method: 'POST', body: '{"workers":1}' })
-    expect([status, JSON.parse(text).error]).toEqual([403, expect.stringContaining('--control')])
-  })
-
-  test('bodies are small, JSON, and say what is known', async () => {
-    const { port, own } = await start()
-    const headers = { ...own, 'content-type': 'application/json' }
-    const post = async (body: string, more = {}) =>
-      (await ask(port, '/api/set', { ...headers, ...more }, { method: 'POST', body })).status
-    expect(await post('{"workers": 3, "depth": 5, "keep": true}')).toBe(200)
-    expect(asked.set.splice(0)).toEqual([{ workers: 3, depth: 5, keep: true }])
-    expect(await post('{"workers": 3}', { 'content-type': 'text/plain' })).toBe(415)
-    for (const body of ['', '{', '[]', '3', 'null', '{"workers": 0}', '{"workers": 1.5}', '{"workers": "3"}'])
-      expect([body, await post(body)]).toEqual([body, 409])
-    for (const body of ['{"depth": 1e9}', '{"keep": 1}', '{"__proto__": {"workers": 1}}', '{"other": 1}'])
-      expect([body, await post(body)]).toEqual([body, 409])
-    expect(await post(' '.repeat(100_000)).catch(() => 413)).toBe(413)
-    // A body that never ends, of unknown length.
-    const endless = await raw(
-      port,
-      `POST /api/set HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${own.authorization}\r\n` +
-        `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n${' '.repeat(0x8000)}\r\n`,
-    )
-    expect(endless).toMatch(/ 413 /)
-    expect(asked.set).toEqual([])
   })
 })
 
@@ -340,7 +287,7 @@ describe('streams', () => {
     socket.pause()
     await until(() => server.streams.count === 1)
     const now = (step: number): Now => ({
-      ...{ ranks: [], worst: null, told: null },
+      ...{ ranks: [], worst: null, told: null, bad: [] },
       makers: Array.from({ length: 2000 }, (_, number) => ({
         number,
         work: {},
@@ -348,7 +295,7 @@ describe('streams', () => {
         idle: 1,
         cpu: null,
       })),
-      ...{ tuner: null, bad: [], controlledBy: step },
+      tuner: { state: `step ${step}`, decisions: [] },
     })
     globalThis.gc?.()
     const before = process.memoryUsage().rss
@@ -363,7 +310,7 @@ describe('streams', () => {
       text = (text + part).slice(-300)
     })
     socket.resume()
-    await until(() => text.includes('"controlledBy":2000'))
+    await until(() => text.includes('"state":"step 2000"'))
     socket.destroy()
   })
 })

@@ -10,6 +10,10 @@ from typing import Dict
 #: What to do instead, by the function that took the option, and its name.
 REMOVED: Dict[str, str] = {
     "open.alerts": "let Prometheus watch prometheus(), or read the run log (option log)",
+    "dashboard.control": (
+        "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and "
+        "feed.tune() do"
+    ),
     "run.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
     "dashboard.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
 }

@@ -23,13 +23,11 @@ export const dashboard = command({
   about:
     'Serves a page about a run on this machine, in Node or Python: the one of --attach PID, the one run that is there, or one ' +
     'that you choose on the page. With FEED it starts a run of its own, whose trainer sleeps --step-ms a step, and which ends ' +
-    'with the dashboard. It only reads, unless --control lets the page change workers and depth. Only who has the address with ' +
-    'its token can open the page.',
+    'with the dashboard. It only reads. Only who has the address with its token can open the page.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
     attach: { type: 'count', value: 'PID', about: 'the trainer to look at, or its engine', least: 1 },
     ring: { type: 'text', value: 'NAME', about: 'with --attach: which feed, by name or number' },
-    control: { type: 'flag', about: 'the page may change workers and depth, and make experiments' },
     port: { type: 'count', value: 'N', about: 'where to listen (4680, or the next that is free)' },
     host: { type: 'text', value: 'NAME', about: 'address to listen at', default: LOCAL },
     price: {
@@ -53,15 +51,12 @@ export const dashboard = command({
   },
   examples: [
     ['millrace dashboard', 'the run on this machine, or a list of them'],
-    [
-      'millrace dashboard --attach 4711 --control',
-      'the trainer with this process number, which may be changed',
-    ],
+    ['millrace dashboard --attach 4711', 'the trainer with this process number'],
     ['millrace dashboard cats.json --step-ms 50', 'how a trainer with steps of 50 ms would be fed'],
     ['millrace dashboard --log logs/', 'all ranks that write logs there, on any node'],
   ],
   async run({ args: [feed], values }) {
-    const { attach, ring, control, port, host, price } = values
+    const { attach, ring, port, host, price } = values
     checkUsage(feed, values)
     const [{ Dashboard }, { OwnRun }, { giveWay }] = await Promise.all([
       import('../../dashboard/dashboard.js'),
@@ -74,7 +69,7 @@ export const dashboard = command({
     let shown: Dashboard
     try {
       shown = await Dashboard.start({
-        ...{ attach: own?.pid ?? attach, ring, control, price, host, port, version: version() },
+        ...{ attach: own?.pid ?? attach, ring, price, host, port, version: version() },
         log: values.log,
         // The trainer of our own sleeps: that is what its step takes.
         ...(own && { idealMs: values['step-ms'] }),

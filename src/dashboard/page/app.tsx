@@ -1,5 +1,5 @@
 /** The whole page: head, first screen, tabs; and the keys that work everywhere. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Figures } from './first/figures.js'
 import { Head } from './first/head.js'
 import { Loss } from './first/loss.js'
@@ -7,7 +7,6 @@ import { Ranks } from './first/ranks.js'
 import { StepBar } from './first/step-bar.js'
 import { Verdict } from './first/verdict.js'
 import { Keys } from './keys.js'
-import { save } from './state/saved.js'
 import type { State } from './state/store.js'
 import { nextTheme } from './state/theme.js'
 import { worstOf } from './state/worst.js'
@@ -20,26 +19,17 @@ export function App({ state }: { state: State }) {
   const [tab, setTab] = useTab()
   const [said, say] = useState('')
   const [keys, showKeys] = useState(false)
-  const latest = useRef(state)
-  latest.current = state
-  const shownTab = useRef(tab)
-  shownTab.current = tab
   useEffect(() => {
     if (said === '') return
     const timer = setTimeout(() => say(''), SAID)
     return () => clearTimeout(timer)
   }, [said])
-  const saveNow = async () => {
-    say('Saving…')
-    say(await save(latest.current, shownTab.current).catch((error: Error) => `Not saved: ${error.message}`))
-  }
   const changeTheme = () => say(`Colours: ${nextTheme()}`)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || inField(event.target)) return
       const key = TAB_KEYS.indexOf(event.key)
-      if (event.key === 's') saveNow()
-      else if (event.key === 't') changeTheme()
+      if (event.key === 't') changeTheme()
       else if (event.key === '?') showKeys(shown => !shown)
       else if (key >= 0 && !inPicture(event.target)) setTab(TABS[key].id, true)
       else return
@@ -53,7 +43,7 @@ export function App({ state }: { state: State }) {
   })
   return (
     <>
-      <Head state={state} onSave={saveNow} onTheme={changeTheme} onKeys={() => showKeys(true)} />
+      <Head state={state} onTheme={changeTheme} onKeys={() => showKeys(true)} />
       <main class={state.link === 'lost' ? 'stale' : ''}>
         <Verdict state={state} say={say} />
         {state.hello?.run !== null && (

@@ -3,10 +3,9 @@ import { useEffect, useRef } from 'preact/hooks'
 import { TAB_KEYS } from './tabs/tabs.js'
 
 const KEYS: [string, string][] = [
-  ['s', 'save what you see as one file, with the tab that is open'],
   ['t', 'light, dark, or as the system says'],
   ['?', 'this list'],
-  [`${TAB_KEYS[0]} … ${TAB_KEYS.at(-2)}, ${TAB_KEYS.at(-1)}`, 'the tabs'],
+  [`${TAB_KEYS[0]} … ${TAB_KEYS.at(-1)}`, 'the tabs'],
   ['← →', 'the next tab, the next mark of the loss, the next point of a chart'],
   ['+ − 0', 'timeline: closer, further, everything'],
   ['← → ↑ ↓', 'timeline: earlier, later, another thread'],

@@ -1,19 +1,14 @@
-/** The page of the dashboard: begins here. A saved file shows what it holds; else the server's stream is opened. */
+/** The page of the dashboard: begins here. */
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { App } from './app.js'
 import { connect } from './state/connect.js'
-import { embedded } from './state/saved.js'
-import { EMPTY, ofSnapshot, type State } from './state/store.js'
+import { EMPTY, type State } from './state/store.js'
 import { startTheme } from './state/theme.js'
 
-const snapshot = embedded()
-
 function Page() {
-  const [state, setState] = useState<State>(snapshot === null ? EMPTY : ofSnapshot(snapshot))
-  useEffect(() => {
-    if (snapshot === null) connect(setState)
-  }, [])
+  const [state, setState] = useState<State>(EMPTY)
+  useEffect(() => connect(setState), [])
   return <App state={state} />
 }
 

@@ -43,11 +43,6 @@ export class History {
 /** A second of all ranks: the one that loses most decides. */
 export function pointOf(records: readonly RunRecord[]): HistoryPoint {
   const worst = worstOf(records)
-  // Ranks of one process have their memory in common.
-  const processes = new Map(
-    records.map(({ host, trainer, engine, memory }) => [`${host} ${trainer} ${engine}`, memory?.bytes]),
-  )
-  const known = [...processes.values()].filter(bytes => bytes !== undefined)
   return {
     time: Math.max(...records.map(({ time }) => time)),
     lost: worst.lost,
@@ -58,7 +53,6 @@ export function pointOf(records: readonly RunRecord[]): HistoryPoint {
     parts: worst.parts,
     workers: worst.workers,
     depth: worst.depth,
-    rssBytes: known.length === 0 ? null : known.reduce((sum, bytes) => sum + bytes, 0),
     decisions: records.flatMap(({ decisions }) => decisions),
   }
 }
@@ -78,7 +72,6 @@ function meanOf(points: readonly HistoryPoint[]): HistoryPoint {
     lost: mean(points.map(({ lost }) => lost)),
     samplesPerSecond: mean(points.map(({ samplesPerSecond }) => samplesPerSecond)) ?? 0,
     parts: meanParts(points.flatMap(({ parts }) => (parts === null ? [] : [parts]))),
-    rssBytes: mean(points.map(({ rssBytes }) => rssBytes)),
     decisions: points.flatMap(({ decisions }) => decisions),
   }
 }

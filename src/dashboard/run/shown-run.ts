@@ -1,17 +1,13 @@
 /**
- * A run as pages see it: what is known of it, its past, and what may be changed. It is here, or known by its log
- * alone. When it has ended it stays as it was last seen, until the next run of its feed takes its place.
+ * A run as pages see it: what is known of it, and its past. It is here, or known by its log alone. When it has ended it stays as it was last seen, until the next run of its feed takes its place.
  */
 import { hostname } from 'node:os'
-import { MillraceError } from '../../basics/errors.js'
-import { controlledBy } from '../../diagnose/attach/controller.js'
 import { type FoundRun, findRun } from '../../diagnose/attach/find-run.js'
 import type { RunRecord } from '../../observe/live/record.js'
 import { gallery } from '../gallery/gallery.js'
 import type { Snapshot, View } from '../server/requests.js'
 import type { Streams } from '../server/streams.js'
 import type { Ended, Gallery, Hello, Now, RunName, Timeline } from '../view.js'
-import { RunControl } from './control.js'
 import { History, pointOf } from './history.js'
 import { endOf, isFresh, type LoggedRunHere, type Logs, lastOf } from './logs.js'
 import { Recently } from './recently.js'
@@ -26,7 +22,6 @@ const MORE = 0.02
 const SLACK = 1
 
 export interface ShownOptions {
-  control: boolean
   price: number
   version: string
   /** How long a step takes with its batch at hand (ms), where that is known. */
@@ -34,7 +29,6 @@ export interface ShownOptions {
 }
 
 export class ShownRun implements View {
-  readonly control: RunControl | undefined
   /** What the address asked for and is not here. */
   missing: string | null = null
   /** The runs on this machine, as far as they were looked for. */
@@ -53,9 +47,7 @@ export class ShownRun implements View {
     private readonly options: ShownOptions,
     private readonly streams: Streams,
     private readonly logs: Logs | undefined,
-  ) {
-    if (options.control) this.control = new RunControl(() => this.controllable())
-  }
+  ) {}
 
   get name(): RunName | null {
     return this.run?.name ?? this.logged?.name ?? null
@@ -75,7 +67,6 @@ export class ShownRun implements View {
   }
 
   close(): void {
-    this.control?.close()
     this.run?.close()
     this.run = undefined
   }
@@ -87,7 +78,7 @@ export class ShownRun implements View {
       saved: Date.now(),
       hello: this.greeting(),
       history: this.history.told(),
-      recent: this.recently.told(),
+      recent: this.recently.seconds,
       now: this.now,
       ended: this.ended,
     }
@@ -182,11 +173,10 @@ export class ShownRun implements View {
     const ranks = [...here, ...lastEach(elsewhere)].sort((a, b) => a.rank - b.rank)
     const told = toldOf(elsewhere)
     const isWorse = told !== null && told.lost > (now.worst?.accounting.lost ?? -1) + MORE
-    const more = { told: isWorse ? told : null, controlledBy: controlledBy(run.engine) }
     // What is left of a process that has ended is no picture of the run: the last second of its life stays.
-    if (this.now !== null && (run.ended !== undefined || run.setting === undefined))
+    if (this.now !== null && (run.ended !== undefined || !run.isOpen))
       this.now = { ...this.now, tuner: now.tuner, bad: now.bad }
-    else this.tellNow({ ...now, ...more, ranks })
+    else this.tellNow({ ...now, told: isWorse ? told : null, ranks })
     if (run.ended !== undefined) this.end({ reason: run.ended, time: this.lastSeen })
   }
 
@@ -197,10 +187,7 @@ export class ShownRun implements View {
     const ranks = lastOf(fresh.length === 0 ? files : fresh)
     const last = lastEach(ranks)
     if (this.now === null || last.some(record => this.recently.isNews(record)))
-      this.tellNow({
-        ...{ ranks: last, worst: null, told: toldOf(ranks), makers: [], tuner: null, bad: [] },
-        controlledBy: null,
-      })
+      this.tellNow({ ranks: last, worst: null, told: toldOf(ranks), makers: [], tuner: null, bad: [] })
     if (fresh.length > 0) this.ended = null
     else this.end(endOf(files))
   }
@@ -220,23 +207,20 @@ export class ShownRun implements View {
   /** Another feed is shown: its past is what logs know of it. */
   private begin(feed: string, world: number): void {
     this.history.begin(this.logs?.history(feed, world) ?? [])
-    this.recently.clear()
   }
 
   private leave(): void {
-    this.control?.close()
     this.run?.close()
     this.run = undefined
     this.logged = undefined
     this.missing = null
     this.ended = null
     this.now = null
-    this.recently.nextRun()
+    this.recently.clear()
   }
 
   private end(ended: Ended): void {
     if (this.ended !== null) return
-    this.control?.forget()
     this.ended = ended
     this.streams.send(this, 'ended', ended)
   }
@@ -244,10 +228,10 @@ export class ShownRun implements View {
   // ---------------------------------------------------------------- telling
 
   private greeting(): Hello {
-    const { control, price, version } = this.options
+    const { price, version } = this.options
     const { run } = this
     return {
-      ...{ version, host: hostname(), control, dollarsPerHour: price },
+      ...{ version, host: hostname(), dollarsPerHour: price },
       ...{ run: this.name, others: this.others(), missing: this.missing },
       ...{ definition: run?.definition ?? null, fields: run?.fields ?? [] },
     }
@@ -267,7 +251,7 @@ export class ShownRun implements View {
   private tell(): void {
     this.streams.send(this, 'hello', this.greeting())
     this.streams.send(this, 'history', this.history.told())
-    this.streams.send(this, 'recent', this.recently.told())
+    this.streams.send(this, 'recent', this.recently.seconds)
     if (this.now !== null) this.streams.send(this, 'now', this.now)
     if (this.ended !== null) this.streams.send(this, 'ended', this.ended)
   }
@@ -279,15 +263,6 @@ export class ShownRun implements View {
       .filter(run => run.engine !== shown?.engine || run.ring !== shown.ring)
       .filter(run => !(shown && run.world > 1 && run.world === shown.world && run.feed === shown.feed))
       .map(plainName)
-  }
-
-  private controllable() {
-    const { run } = this
-    const setting = this.ended === null ? run?.setting : undefined
-    if (run === undefined || setting === undefined)
-      throw new MillraceError('no run is shown that could be changed')
-    const { trainer, trainerRing, engine, ring } = run
-    return { trainer, trainerRing, engine, ring, workers: setting.workers, depth: setting.depth }
   }
 }
 

@@ -44,10 +44,6 @@ export class WatchedRun {
     this.addOthers()
   }
 
-  get trainer(): number {
-    return this.found.trainer.pid
-  }
-
   get engine(): number {
     return this.found.engine.pid
   }
@@ -57,19 +53,14 @@ export class WatchedRun {
     return this.own.ring
   }
 
-  /** The ring as `findRun` takes it. */
-  get trainerRing(): string {
-    return String(ringOfTrainer(this.own))
-  }
-
   /** The rank by which the run was found. */
   private get own(): Rank {
     return this.ranks.get(this.found.trainer.ring.rank) as Rank
   }
 
-  /** Workers and depth as they are now. Undefined: the feed is closed. */
-  get setting(): { workers: number; depth: number } | undefined {
-    return this.found.engine.spans.rings().find(({ ring, open }) => open && ring === this.ring)
+  /** Whether its feed is. */
+  get isOpen(): boolean {
+    return this.found.engine.spans.rings().some(({ ring, open }) => open && ring === this.ring)
   }
 
   get feed(): string {
@@ -87,7 +78,7 @@ export class WatchedRun {
   }
 
   /** What happened in the last second. */
-  look(): { now: Omit<Now, 'controlledBy'>; records: RunRecord[] } {
+  look(): { now: Now; records: RunRecord[] } {
     if (performance.now() - this.looked > RANKS_OFTEN) this.addOthers()
     for (const facts of this.engines.values()) facts.look()
     const ranks = [...this.ranks].sort(([a], [b]) => a - b).map(([, rank]) => rank)

@@ -1,7 +1,7 @@
 /**
  * Who may ask. Every request needs the token: in the address the first time, as a cookie after that, or in a header (programs).
  * The name in the Host header must be one of ours: a page of another site that has its own name point to 127.0.0.1 (DNS
- * rebinding) is refused by that. What changes something must come from our own page, or from a program with the token.
+ * rebinding) is refused by that.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -47,7 +47,7 @@ export class Guard {
   }
 
   refuse(request: IncomingMessage): Refusal | undefined {
-    const { headers, method } = request
+    const { headers } = request
     const name = nameIn(headers.host)
     if (name === undefined) return { status: 400, text: 'the request has no Host header, or a broken one' }
     // An address in digits can't be pointed elsewhere: the one at which the request came in is ours.
@@ -63,14 +63,9 @@ export class Guard {
         status: 401,
         text: 'this needs the token: open the address that `millrace dashboard` printed',
       }
-    if (method === 'GET' || method === 'HEAD' || byProgram) {
-      const foreign = site !== undefined && site !== 'same-origin' && site !== 'none'
-      return foreign && !byProgram
-        ? { status: 403, text: 'another site asks for this: open the dashboard by its own address' }
-        : undefined
-    }
-    if (!isOrigin(headers.origin, headers.host))
-      return { status: 403, text: 'only the page of this dashboard may change something' }
+    const foreign = site !== undefined && site !== 'same-origin' && site !== 'none'
+    if (foreign && !byProgram)
+      return { status: 403, text: 'another site asks for this: open the dashboard by its own address' }
     return undefined
   }
 
@@ -93,10 +88,6 @@ function plain(address: string | undefined): string | undefined {
 
 function bearerOf(header: string | undefined): string | undefined {
   return /^Bearer (\S+)$/.exec(header ?? '')?.[1]
-}
-
-function isOrigin(origin: string | undefined, host: string | undefined): boolean {
-  return host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)
 }
 
 function digestOf(text: string): Buffer {

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { MillraceError } from '../../basics/errors.js'
 import { Guard } from './guard.js'
 import { loadPage, message, type Page, pageOf } from './page.js'
-import { bodyOf, MOST_BODY, type Shown, settingOf, type View } from './requests.js'
+import type { Shown, View } from './requests.js'
 import { eventText, Streams } from './streams.js'
 
 export interface ServeOptions {
@@ -127,12 +127,8 @@ export class DashboardServer {
     if (refused !== undefined) return refusal(refused.status, refused.text)
     this.strangers.delete(request.socket)
     if (isFirst) return this.welcome(url)
-    if (request.method === 'POST') return this.change(url, request)
     if (request.method === 'GET' || request.method === 'HEAD') return this.show(url, response)
-    return {
-      ...refusal(405, `${request.method} is not answered here`),
-      headers: { Allow: 'GET, HEAD, POST' },
-    }
+    return { ...refusal(405, `${request.method} is not answered here`), headers: { Allow: 'GET, HEAD' } }
   }
 
   /**
@@ -184,19 +180,6 @@ export class DashboardServer {
     ]
     if (this.streams.add(response, view, first)) return STREAMS
     return refusal(503, 'too many pages of this dashboard are open: close one')
-  }
-
-  private async change({ pathname: path, searchParams }: URL, request: IncomingMessage): Promise<Answer> {
-    if (path !== '/api/set' && path !== '/api/diagnose') return refusal(404, 'there is nothing here')
-    const { control } = this.shown.of(searchParams.get('run'))
-    if (control === undefined)
-      return refusal(403, 'nothing may be changed: start `millrace dashboard` with --control')
-    if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
-      return refusal(415, 'the body must be JSON, and say so (Content-Type: application/json)')
-    const body = await bodyOf(request)
-    if (body === undefined)
-      return { ...refusal(413, `a body has ${MOST_BODY} bytes at most`), headers: { Connection: 'close' } }
-    return jsonOf(path === '/api/set' ? await control.set(settingOf(body)) : await control.diagnose())
   }
 
   private failed(response: ServerResponse, error: unknown): void {

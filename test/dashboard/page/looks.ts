@@ -134,7 +134,6 @@ export function pointsOf(stages: Stage[], ranks: number, decisions: TunerDecisio
       ...{
         workers: looked.workload.workers,
         depth: looked.workload.depth,
-        rssBytes: ranks * memoryOf(looked),
       },
       decisions: decisions.filter(decision => decision.time >= time && decision.time < time + EVERY),
     }

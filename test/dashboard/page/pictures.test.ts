@@ -24,22 +24,13 @@ const DARK = ['timeline', 'what-if', 'tuner']
 const STATES: [name: string, scene: SceneName, tab?: string][] = [
   ...(Object.keys(SCENES) as SceneName[]).map((name): [string, SceneName] => [name, name]),
   ['lost', 'underParallel'],
-  ...[
-    'why',
-    'what-if',
-    'timeline',
-    'workers',
-    'tuner',
-    'gpu',
-    'memory',
-    'samples',
-    'skipped',
-    'definition',
-  ].map((tab): [string, SceneName, string] => [
-    `tab-${tab}`,
-    tab === 'tuner' ? 'tunerAtWork' : 'underParallel',
-    tab,
-  ]),
+  ...['why', 'what-if', 'timeline', 'workers', 'tuner', 'gpu', 'samples', 'skipped', 'definition'].map(
+    (tab): [string, SceneName, string] => [
+      `tab-${tab}`,
+      tab === 'tuner' ? 'tunerAtWork' : 'underParallel',
+      tab,
+    ],
+  ),
 ]
 
 test.skipIf(folder === undefined || CHROMIUM === undefined)(

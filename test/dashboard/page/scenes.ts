@@ -30,7 +30,6 @@ export function hello(more: Partial<Hello> = {}, world = 1): Hello {
   return {
     version: '0.1.0',
     host: 'node-17',
-    control: false,
     dollarsPerHour: 3,
     run: { trainer: 41823, engine: 41850, ring: 0, feed: FEED, world, age: 4210 },
     others: [],
@@ -42,7 +41,6 @@ export function hello(more: Partial<Hello> = {}, world = 1): Hello {
 }
 
 interface Given {
-  control?: boolean
   decisions?: TunerDecision[]
   tuner?: string
   bad?: Now['bad']
@@ -71,11 +69,10 @@ export function sceneOf(ranks: Looked[], given: Given = {}): Scene {
       makers: makersOf(worst, second),
       tuner: given.tuner === undefined ? null : { state: given.tuner, decisions },
       bad,
-      controlledBy: null,
     }),
   )
   return {
-    hello: hello({ control: given.control ?? false }, ranks.length),
+    hello: hello({}, ranks.length),
     history,
     nows,
     ended: null,
@@ -90,7 +87,6 @@ const underParallel = () =>
     [0.4, 0.405, 0.42, 0.4].map((cpu, seed) =>
       look({ ...RUN, cores: 64, cpu: cpu * (seed === 2 ? 1.12 : 1), seed: seed + 1 }),
     ),
-    { control: true },
   )
 
 /** Twice the workers were tried, as `millrace diagnose` does: that tells latency from bandwidth. */
@@ -199,14 +195,13 @@ const tunerChecks = () => {
   return sceneOf([before], {
     decisions: [tried],
     tuner: `Trying ${to} workers in place of 2: checked in turns for 6 s.`,
-    control: true,
   })
 }
 
 const starting = (): Scene => ({
   hello: hello(),
   history: [],
-  nows: [{ ranks: [], worst: null, told: null, makers: [], tuner: null, bad: [], controlledBy: null }],
+  nows: [{ ranks: [], worst: null, told: null, makers: [], tuner: null, bad: [] }],
   ended: null,
   looked: null,
 })
@@ -233,7 +228,7 @@ const told = (): Scene => {
     const { lost, stepMs, parts } = accounting
     return { ...now, worst: null, told: { rank, host, seconds: 15, lost, stepMs, parts, why }, makers: [] }
   })
-  return { ...scene, hello: { ...scene.hello, control: false }, nows }
+  return { ...scene, nows }
 }
 
 /** A trainer that ends no step, with batches that lie ready (SIGSTOP, a checkpoint). */

@@ -13,8 +13,6 @@ const PAGE = new URL('../../../dist/dashboard/page/index.html', import.meta.url)
 
 export interface Played {
   url: string
-  /** What was asked to be set. */
-  settings: unknown[]
   /** Pages whose streams are open. */
   readonly listeners: number
   /** Tells all who listen. */
@@ -30,7 +28,6 @@ export interface Played {
 export async function play(scene: Scene): Promise<Played> {
   const page = readFileSync(PAGE, 'utf8')
   const streams = new Set<ServerResponse>()
-  const settings: unknown[] = []
   let [broken, second] = [false, 0]
   const rows = await gallery()
   const answer = (request: IncomingMessage, response: ServerResponse) => {
@@ -57,20 +54,7 @@ export async function play(scene: Scene): Promise<Played> {
       response.writeHead(200, { 'content-type': 'image/png' })
       return response.end(Buffer.from(rows.rows[0].pictures.image.split(',')[1], 'base64'))
     }
-    if (pathname === '/api/set' && request.method === 'POST') return receive(request, response)
     json({ error: 'there is no such thing' }, 404)
-  }
-  const receive = (request: IncomingMessage, response: ServerResponse) => {
-    let text = ''
-    request.on('data', chunk => {
-      text += chunk
-    })
-    request.on('end', () => {
-      settings.push(JSON.parse(text))
-      response.writeHead(200, { 'content-type': 'application/json' })
-      const { workers } = scene.nows[0].ranks[0]
-      response.end(JSON.stringify({ workers, depth: 8, kept: false }))
-    })
   }
   const stream = (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
@@ -82,14 +66,9 @@ export async function play(scene: Scene): Promise<Played> {
     if (scene.nows.length > 0) write(response, 'now', now())
     if (scene.ended !== null) write(response, 'ended', scene.ended)
   }
-  // The seconds before the first, and batches over the last minutes.
-  const recent = (): Recent => ({
-    seconds: scene.nows.slice(-9).map(({ ranks }) => ({ ranks: ranks.map(earlier(20_000)) })),
-    slots: scene.history.slice(-60).map(({ time }, i) => ({
-      time,
-      ...sumOf(scene.nows[i % scene.nows.length].ranks.flatMap(({ slots }) => slots ?? [])),
-    })),
-  })
+  // The seconds before the first.
+  const recent = (): Recent =>
+    scene.nows.slice(-9).map(({ ranks }) => ({ ranks: ranks.map(earlier(20_000)) }))
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
     ...{ saved: Date.now(), hello: scene.hello, history: scene.history },
@@ -108,7 +87,6 @@ export async function play(scene: Scene): Promise<Played> {
   }
   const played: Played = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=secret`,
-    settings,
     get listeners() {
       return streams.size
     },
@@ -131,11 +109,6 @@ export async function play(scene: Scene): Promise<Played> {
 
 const earlier = (by: number) => (record: RunRecord) => ({ ...record, time: record.time - by })
 
-function sumOf(slots: { ready: number; filling: number; held: number }[]) {
-  const sum = (name: 'ready' | 'filling' | 'held') => slots.reduce((all, one) => all + one[name], 0)
-  return { ready: sum('ready'), filling: sum('filling'), held: sum('held') }
-}
-
 function write(response: ServerResponse, name: string, data: unknown): void {
   response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
 }
@@ -148,7 +121,7 @@ function end(server: Server): Promise<void> {
 }
 
 /** The policy of the real server, with hashes of what the page really has. */
-export function policyOf(page: string): string {
+function policyOf(page: string): string {
   const hash = (tag: string) => {
     const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)?.[1] ?? ''
     return `'sha256-${createHash('sha256').update(text).digest('base64')}'`

@@ -2,15 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Point, thinned, times } from '../../../src/dashboard/page/draw/scale.js'
 import { spanOf, waysOf } from '../../../src/dashboard/page/draw/ways.js'
-import {
-  EMPTY,
-  ofSnapshot,
-  timeOf,
-  toSnapshot,
-  withFirstHello,
-  withHello,
-  withNow,
-} from '../../../src/dashboard/page/state/store.js'
+import { EMPTY, timeOf, withFirstHello, withHello, withNow } from '../../../src/dashboard/page/state/store.js'
 import { headline } from '../../../src/dashboard/page/words/headline.js'
 import { START } from './looks.js'
 import { hello, SCENES } from './scenes.js'
@@ -47,7 +39,7 @@ describe('what is known', () => {
 
   test('a second that the past ends with is there once', () => {
     const again = withNow(live, now)
-    expect([again.history, again.recent, again.slots].map(list => list.length)).toEqual([1, 1, 1])
+    expect([again.history, again.recent].map(list => list.length)).toEqual([1, 1])
     expect(withNow(again, scene.nows[1]).history).toHaveLength(2)
   })
 
@@ -55,17 +47,6 @@ describe('what is known', () => {
     const stale = { ...live, ended: { reason: 'x', time: 1 } }
     expect(withFirstHello(stale, scene.hello).ended).toBeNull()
     expect(withFirstHello(stale, hello({ run: null })).ended).toEqual({ reason: 'x', time: 1 })
-  })
-
-  test('a saved state comes back', () => {
-    const back = ofSnapshot(toSnapshot(live, 5)!)
-    expect(back.saved).toBe(5)
-    expect(back.link).toBe('saved')
-    expect(headline(back)).toEqual(headline(live))
-    expect([back.recent, back.slots]).toEqual([[{ ranks: now.ranks }], live.slots])
-    const over = { ...live, ended: { reason: 'over', time: 3 } }
-    expect(ofSnapshot(toSnapshot(over, 5)!).ended).toEqual({ reason: 'over', time: 3 })
-    expect(toSnapshot(EMPTY, 5)).toBeNull()
   })
 })
 

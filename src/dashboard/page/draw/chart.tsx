@@ -6,7 +6,6 @@ import { apart, areaPath, linePath, type Plot, type Point, times, xOf, yOf } fro
 
 export interface Series {
   name: string
-  kind: 'area' | 'line'
   points: Point[]
   /** A class that gives its colour. */
   look?: string
@@ -33,8 +32,6 @@ interface Given {
   marks?: Mark[]
   /** What is at a moment, in words. */
   describe: (time: number) => string[]
-  /** A line to compare with, such as a limit. */
-  limit?: { value: number; name: string }
   empty: string
   /** What the end of the axis is called. */
   last: string
@@ -53,7 +50,7 @@ const SIGN = 14
 const APART = 84
 
 export function Chart(given: Given) {
-  const { label, height, from, to, top, format, series, marks = [], describe, limit, empty, last } = given
+  const { label, height, from, to, top, format, series, marks = [], describe, empty, last } = given
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 600)
   const [at, setAt] = useState<number | null>(null)
@@ -65,11 +62,7 @@ export function Chart(given: Given) {
   )
   const plot: Plot = { from, to, top, width: width - left - RIGHT, height: height - below - 8 }
   const paths = useMemo(
-    () =>
-      series.map(({ kind, points }) => [
-        linePath(points, plot),
-        kind === 'area' ? areaPath(points, plot) : '',
-      ]),
+    () => series.map(({ points }) => ({ line: linePath(points, plot), area: areaPath(points, plot) })),
     [from, to, top, width, series],
   )
   const signs = apart(
@@ -144,22 +137,14 @@ export function Chart(given: Given) {
           {series.map(({ name, look = 'main', calmBelow }, i) => (
             <g key={name} class={`series ${look}`}>
               {calmBelow !== undefined && <Calm id={`calm-${name}`} plot={plot} below={calmBelow} />}
-              {paths[i][1] !== '' && <path class="area" d={paths[i][1]} />}
+              <path class="area" d={paths[i].area} />
               <path
                 class="line"
-                d={paths[i][0]}
+                d={paths[i].line}
                 style={calmBelow === undefined ? undefined : { stroke: `url(#calm-${name})` }}
               />
             </g>
           ))}
-          {limit !== undefined && limit.value <= top && (
-            <g class="limit">
-              <line x1={0} x2={plot.width} y1={yOf(plot, limit.value)} y2={yOf(plot, limit.value)} />
-              <text class="axis" x={plot.width} y={yOf(plot, limit.value) - 4} text-anchor="end">
-                {limit.name}
-              </text>
-            </g>
-          )}
           {marks.map(({ time: moment, sign, kind }, i) => (
             <g key={`${moment} ${kind} ${i}`} class={i === mark ? `mark ${kind} chosen` : `mark ${kind}`}>
               <line x1={xOf(plot, moment)} x2={xOf(plot, moment)} y1={0} y2={plot.height} />

@@ -2,7 +2,7 @@
 import { useTick } from '../draw/hooks.js'
 import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
-import { age, clock, day } from '../words/format.js'
+import { age, clock } from '../words/format.js'
 
 /** A connection that is lost for so long (ms) may not come back by itself. */
 const LONG = 20_000
@@ -10,12 +10,11 @@ const STARTED_AGAIN = ' If the dashboard was started again, open the address tha
 
 interface Given {
   state: State
-  onSave: () => void
   onTheme: () => void
   onKeys: () => void
 }
 
-export function Head({ state, onSave, onTheme, onKeys }: Given) {
+export function Head({ state, onTheme, onKeys }: Given) {
   useTick(1000)
   return (
     <header class="head">
@@ -26,9 +25,6 @@ export function Head({ state, onSave, onTheme, onKeys }: Given) {
         <Run state={state} />
         <Live state={state} />
         <span class="space" />
-        <button type="button" class="quiet" onClick={onSave} title="Save what you see as one file (s)">
-          Save
-        </button>
         <button type="button" class="quiet" onClick={onTheme} title="Light, dark, or as the system says (t)">
           Theme
         </button>
@@ -67,7 +63,6 @@ function Run({ state: { hello } }: { state: State }) {
 
 /** A word and a shape, so that it needs no colour. */
 function Live({ state: { link, ended } }: { state: State }) {
-  if (link === 'saved') return <span class="live saved">▪ saved file</span>
   if (link === 'lost') return <span class="live lost">✕ no connection</span>
   if (ended !== null) return <span class="live ended">■ ended</span>
   if (link === 'opening' || link === 'paused') return <span class="live">○ connecting</span>
@@ -75,13 +70,8 @@ function Live({ state: { link, ended } }: { state: State }) {
 }
 
 function Notices({ state }: { state: State }) {
-  const { link, heard, saved, hello, ended } = state
+  const { link, heard, ended } = state
   const lines: { text: string; kind: string }[] = []
-  if (link === 'saved' && saved !== null)
-    lines.push({
-      kind: 'saved',
-      text: `Saved on ${day(saved)}, of ${hello?.run?.feed ?? 'no run'} on ${hello?.host ?? 'a machine'}. Nothing here changes any more.`,
-    })
   if (link === 'lost')
     lines.push({
       kind: 'lost',

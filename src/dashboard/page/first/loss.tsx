@@ -41,7 +41,6 @@ export function Loss({ state }: { state: State }) {
         series={[
           {
             name: 'lost',
-            kind: 'area',
             look: most < LEAST_PART ? 'calm' : 'main',
             ...(most >= LEAST_PART && { calmBelow: LEAST_PART }),
             points: history.map(({ time, lost }) => [time, lost]),

@@ -6,7 +6,6 @@ import { ceilingOf, gainOf } from '../words/gain.js'
 import { headline, type Tone } from '../words/headline.js'
 import { copyOf, titleOf } from '../words/remedy.js'
 import { earned, stateOf } from '../words/tuner.js'
-import { type Control, Held, useControl } from './control.js'
 import { Runs } from './runs.js'
 
 /** Shapes beside the colours. */
@@ -27,8 +26,6 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
   // While it checks something, there is nothing to do but wait.
   const trying = tuner?.decisions.at(-1)?.event === 'tried' && state.ended === null
   const says = tuner === null ? '' : stateOf(tuner)
-  const control = useControl(say)
-  const live = state.link === 'live' && state.ended === null
   return (
     <section class={`verdict ${tone}`} aria-label="In one sentence">
       <span class="sign" role="img" aria-label={SAYS[tone]}>
@@ -40,20 +37,14 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
           {window !== undefined && <span class="window">{window}</span>}
         </h1>
         {state.hello?.run === null && <Runs runs={state.hello.others} />}
-        {live && control.held !== null ? (
-          <Held control={control} />
-        ) : (
-          remedy !== null &&
-          !trying && (
-            <Do
-              label={state.ended === null ? 'Do this' : 'Next time'}
-              remedy={remedy}
-              many={enginesOf(state) > 1}
-              ceiling={ceilingOf(state.now)}
-              control={live && state.hello?.control ? control : null}
-              say={say}
-            />
-          )
+        {remedy !== null && !trying && (
+          <Do
+            label={state.ended === null ? 'Do this' : 'Next time'}
+            remedy={remedy}
+            many={enginesOf(state) > 1}
+            ceiling={ceilingOf(state.now)}
+            say={say}
+          />
         )}
         {tuner !== null && says !== '' && (
           <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
@@ -66,13 +57,11 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
   )
 }
 
-/** `control`: null where nothing may be changed. */
 function Do({
   label,
   remedy,
   many,
   ceiling,
-  control,
   say,
 }: {
   label: string
@@ -80,13 +69,11 @@ function Do({
   /** Each of several ranks has workers of its own. */
   many: boolean
   ceiling: number | null
-  control: Control | null
   say: (text: string) => void
 }) {
   const { title, detail } = titleOf(remedy, many)
   const gain = gainOf(remedy, ceiling)
   const copy = copyOf(remedy)
-  const { set } = remedy
   return (
     <div class="do">
       <p class={title.length > LONG ? 'remedy long' : 'remedy'}>
@@ -96,16 +83,6 @@ function Do({
       </p>
       <div class="acts">
         {copy !== null && <Copy {...copy} say={say} />}
-        {set !== undefined && control !== null && (
-          <button
-            type="button"
-            onClick={() => control.apply(set, title)}
-            disabled={control.busy}
-            title={`Sets it in the run: ${title}`}
-          >
-            Apply now
-          </button>
-        )}
         {gain !== null && copy === null && detail !== '' && <span class="detail">{detail}</span>}
       </div>
     </div>

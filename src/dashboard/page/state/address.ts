@@ -27,17 +27,6 @@ export async function ask<T>(path: string, more: Record<string, string> = {}): P
   return (await answer.json()) as T
 }
 
-/** Asks for a change of the run, or for experiments with it. */
-export async function send<T>(path: string, body: object): Promise<T> {
-  const answer = await fetch(address(path), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(await reasonOf(answer))
-  return (await answer.json()) as T
-}
-
 async function reasonOf(answer: Response): Promise<string> {
   const text = await answer.text()
   try {

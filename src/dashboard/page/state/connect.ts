@@ -34,7 +34,7 @@ export function connect(change: (by: (state: State) => State) => void): void {
       return first ? withFirstHello(state, hello) : withHello(state, hello)
     })
     on('history', (state, history) => ({ ...state, history }))
-    on('recent', (state, { seconds, slots }) => ({ ...state, recent: seconds, slots }))
+    on('recent', (state, recent) => ({ ...state, recent }))
     on('now', withNow)
     on('ended', (state, ended) => ({ ...state, ended }))
     on('beat', state => state)

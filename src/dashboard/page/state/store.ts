@@ -1,54 +1,36 @@
 /** What the page knows, and how each event changes it. Nothing here touches the document: tests call it as it is. */
 import type { TunerDecision } from '../../../observe/live/decision.js'
 import type { RunRecord } from '../../../observe/live/record.js'
-import type {
-  Ended,
-  Gallery,
-  Hello,
-  HistoryPoint,
-  Now,
-  Recent,
-  SlotPoint,
-  Snapshot,
-  Timeline,
-} from '../../view.js'
+import type { Ended, Hello, HistoryPoint, Now, Recent } from '../../view.js'
 
 /** How long the past is (ms): what is shown as the last hour. */
 const HOUR = 3_600_000
 /** Seconds that rates are means of: a second has few steps, and a number that jumps can't be read. */
 const RECENT = 10
 
-/** opening: nothing came yet. live: the stream is open. lost: it is not. paused: the page is hidden. saved: a file, without a server. */
-export type Link = 'opening' | 'live' | 'lost' | 'paused' | 'saved'
+/** opening: nothing came yet. live: the stream is open. lost: it is not. paused: the page is hidden. */
+export type Link = 'opening' | 'live' | 'lost' | 'paused'
 
 export interface State {
   link: Link
   /** When the last news came, by this machine's clock (ms since 1970). Null: none came. */
   heard: number | null
-  saved: number | null
   hello: Hello | null
   history: HistoryPoint[]
   now: Now | null
   /** The last seconds, oldest first. */
-  recent: Recent['seconds']
-  slots: SlotPoint[]
+  recent: Recent
   ended: Ended | null
-  timeline: Timeline | null
-  gallery: Gallery | null
 }
 
 export const EMPTY: State = {
   link: 'opening',
   heard: null,
-  saved: null,
   hello: null,
   history: [],
   now: null,
   recent: [],
-  slots: [],
   ended: null,
-  timeline: null,
-  gallery: null,
 }
 
 export function withHello(state: State, hello: Hello): State {
@@ -56,7 +38,7 @@ export function withHello(state: State, hello: Hello): State {
   const same = before?.trainer === hello.run?.trainer && before?.ring === hello.run?.ring
   // A run that is gone stays as it was, to be read; another one begins anew.
   if (same || hello.run === null) return { ...state, hello: { ...hello, run: hello.run ?? before ?? null } }
-  return { ...state, hello, history: [], now: null, recent: [], slots: [], ended: null }
+  return { ...state, hello, history: [], now: null, recent: [], ended: null }
 }
 
 /** The first of a stream. */
@@ -68,38 +50,15 @@ export function withFirstHello(state: State, hello: Hello): State {
 export function withNow(state: State, now: Now): State {
   const time = timeOf(now)
   const isNew = (last: { time: number } | undefined) => last === undefined || last.time < time
-  const { recent, history, slots } = state
+  const { recent, history } = state
   const last = recent.at(-1)
   const point = isNew(history.at(-1)) ? pointOf(now.ranks, time) : null
-  const batches = isNew(slots.at(-1)) ? slotsOf(now.ranks, time) : null
   return {
     ...state,
     now,
     recent: isNew(last && { time: timeOf(last) }) ? [...recent, now].slice(-RECENT) : recent,
     history: point === null ? history : lastHour([...history, point]),
-    slots: batches === null ? slots : lastHour([...slots, batches]),
   }
-}
-
-export function ofSnapshot(snapshot: Snapshot): State {
-  const { saved, recent, ...rest } = snapshot
-  return {
-    ...EMPTY,
-    ...rest,
-    link: 'saved',
-    heard: saved,
-    saved,
-    recent: recent.seconds,
-    slots: recent.slots,
-  }
-}
-
-/** What a file holds: what the page shows. */
-export function toSnapshot(state: State, saved: number): Snapshot | null {
-  const { hello, history, now, recent, slots, ended, timeline, gallery } = state
-  if (hello === null) return null
-  const seconds = recent.map(({ ranks }) => ({ ranks }))
-  return { saved, hello, history, now, recent: { seconds, slots }, ended, timeline, gallery }
 }
 
 /** What the newest moment that is known is called. */
@@ -123,7 +82,6 @@ function pointOf(ranks: readonly RunRecord[], time: number): HistoryPoint | null
     parts: worst.parts,
     workers: worst.workers,
     depth: worst.depth,
-    rssBytes: memoryOf(ranks)?.bytes ?? null,
     decisions: once(ranks.flatMap(({ decisions }) => decisions)),
   }
 }
@@ -151,14 +109,6 @@ export function memoryOf(ranks: readonly RunRecord[]): { bytes: number; limit: n
 export function once(decisions: readonly TunerDecision[]): TunerDecision[] {
   const key = ({ at, ring, event, knob }: TunerDecision) => `${at} ${ring} ${event} ${knob}`
   return [...new Map(decisions.map(decision => [key(decision), decision])).values()]
-}
-
-function slotsOf(ranks: readonly RunRecord[], time: number): SlotPoint | null {
-  const seen = ranks.flatMap(({ slots }) => (slots === null ? [] : [slots]))
-  if (seen.length === 0) return null
-  const sum = (of: (slots: (typeof seen)[number]) => number) =>
-    seen.reduce((all, slots) => all + of(slots), 0)
-  return { time, ready: sum(s => s.ready), filling: sum(s => s.filling), held: sum(s => s.held) }
 }
 
 function lastHour<T extends { time: number }>(points: T[]): T[] {

@@ -1,22 +1,15 @@
-/** Light or dark: as the system says, or as the reader chose. */
+/** Light or dark: as the system says, or as the reader chose for this page. */
 
 export type Theme = 'system' | 'light' | 'dark'
 
-const KEY = 'millrace-theme'
 /** Told to what draws by itself: canvases take their colours when they draw. */
 export const THEME_CHANGED = 'millrace-theme'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 let chosen: Theme = 'system'
 
-/** Takes up what was chosen last time, and follows the system. */
+/** Follows the system. */
 export function startTheme(): void {
-  try {
-    const kept = localStorage.getItem(KEY)
-    if (kept === 'light' || kept === 'dark') chosen = kept
-  } catch {
-    // A file that may keep nothing: the system decides.
-  }
   dark.addEventListener('change', show)
   show()
 }
@@ -31,11 +24,6 @@ export function nextTheme(): Theme {
   const other = shown === 'dark' ? 'light' : 'dark'
   // The first press always changes what is seen.
   chosen = chosen === 'system' ? other : chosen === other ? shown : 'system'
-  try {
-    localStorage.setItem(KEY, chosen)
-  } catch {
-    // It holds until the page is closed.
-  }
   show()
   return chosen
 }

@@ -6,9 +6,8 @@ import type { State } from '../state/store.js'
 import { ASKED, batchSize, shownWords } from '../words/gallery.js'
 
 export function Gallery({ state }: { state: State }) {
-  const [rows, setRows] = useState<Rows | null>(state.gallery)
+  const [rows, setRows] = useState<Rows | null>(null)
   const [problem, setProblem] = useState('')
-  const live = state.link !== 'saved'
   const look = () => {
     ask<Rows>('api/gallery', { rows: String(ASKED) }).then(
       found => {
@@ -18,9 +17,7 @@ export function Gallery({ state }: { state: State }) {
       (error: Error) => setProblem(`No samples came: ${error.message}.`),
     )
   }
-  useEffect(() => {
-    if (live) look()
-  }, [])
+  useEffect(look, [])
   return (
     <>
       <div class="tools">
@@ -29,17 +26,13 @@ export function Gallery({ state }: { state: State }) {
             ? 'Rows as the trainer gets them, after augmentation.'
             : shownWords(rows, batchSize(state.hello?.definition))}
         </p>
-        {live && (
-          <button type="button" onClick={look}>
-            Newest batch
-          </button>
-        )}
+        <button type="button" onClick={look}>
+          Newest batch
+        </button>
       </div>
       {problem !== '' && <p class="notice lost">{problem}</p>}
       {rows?.reason != null && <p class="quiet-text">{rows.reason}</p>}
-      {rows === null && problem === '' && (
-        <p class="quiet-text">{live ? 'A moment.' : 'The file was saved without them.'}</p>
-      )}
+      {rows === null && problem === '' && <p class="quiet-text">A moment.</p>}
       <ul class="gallery">
         {rows?.rows.map(({ id, pictures, values }) => (
           <li key={id}>

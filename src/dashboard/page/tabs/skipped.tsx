@@ -21,11 +21,7 @@ export function Skipped({ state: { now } }: { state: State }) {
                 no picture
               </span>
             ) : (
-              <img
-                src={picture.startsWith('data:') ? picture : address(picture)}
-                alt={`What can be seen of ${id}`}
-                loading="lazy"
-              />
+              <img src={address(picture)} alt={`What can be seen of ${id}`} loading="lazy" />
             )}
             <div>
               <b>{id}</b>

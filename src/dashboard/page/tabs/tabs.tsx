@@ -1,12 +1,10 @@
 /** What lies below the first screen. The address keeps which tab is open; arrow keys go from one to the next. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { embedded } from '../state/saved.js'
 import type { State } from '../state/store.js'
 import { Definition } from './definition.js'
 import { Gallery } from './gallery.js'
 import { Gpu } from './gpu.js'
-import { Memory } from './memory.js'
 import { Skipped } from './skipped.js'
 import { TimelineTab } from './timeline.js'
 import { Tuner } from './tuner.js'
@@ -22,7 +20,7 @@ interface Tab {
 }
 
 /** The keys of the tabs, in their order, as they lie on a keyboard. */
-export const TAB_KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
+export const TAB_KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9']
 
 export const TABS: Tab[] = [
   { id: 'why', name: 'Why', View: Why },
@@ -31,7 +29,6 @@ export const TABS: Tab[] = [
   { id: 'workers', name: 'Workers', View: Workers },
   { id: 'tuner', name: 'Tuner', View: Tuner, count: state => state.now?.tuner?.decisions.length ?? 0 },
   { id: 'gpu', name: 'GPU', View: Gpu },
-  { id: 'memory', name: 'Slots and memory', View: Memory },
   { id: 'samples', name: 'Samples', View: Gallery },
   { id: 'skipped', name: 'Skipped', View: Skipped, count: state => skippedOf(state) },
   { id: 'definition', name: 'Definition', View: Definition },
@@ -42,10 +39,10 @@ function skippedOf({ now }: State): number {
   return Math.max(told, now?.bad.length ?? 0)
 }
 
-/** The tab that the address names, or that was open when a file was saved; and how to open another one; with `look` it is brought into view. */
+/** The tab that the address names, and how to open another one; with `look` it is brought into view. */
 export function useTab(): [string, (id: string, look?: boolean) => void] {
   const known = (name: string | undefined) => TABS.find(({ id }) => id === name)?.id
-  const named = () => known(location.hash.slice(1)) ?? known(embedded()?.tab) ?? TABS[0].id
+  const named = () => known(location.hash.slice(1)) ?? TABS[0].id
   const [tab, setTab] = useState(named)
   useEffect(() => {
     const change = () => setTab(named())

@@ -16,7 +16,7 @@ const MOST = 14_000
 const EVERY = 1000
 
 export function TimelineTab({ state }: { state: State }) {
-  const [data, setData] = useState<Timeline | null>(state.timeline)
+  const [data, setData] = useState<Timeline | null>(null)
   const [problem, setProblem] = useState('')
   const [span, setSpan] = useState(FIRST)
   /** The end of what is shown; null: the newest moment, as it goes on. */

@@ -1,11 +1,7 @@
 /** The numbers that decided, and all that can be done. */
-import { useState } from 'preact/hooks'
 import type { Diagnosis } from '../../../observe/evidence.js'
 import { LEAST_PART } from '../../../observe/verdict/thresholds.js'
-import type { Diagnosed } from '../../view.js'
-import { send } from '../state/address.js'
 import type { State } from '../state/store.js'
-import { clock } from '../words/format.js'
 import { ceilingOf, gainOf } from '../words/gain.js'
 import { titleOf } from '../words/remedy.js'
 
@@ -21,16 +17,12 @@ export function Why({ state }: { state: State }) {
     )
   const { diagnosis, accounting, rank } = worst
   const many = (state.hello?.run?.world ?? 1) > 1
-  const live = state.link === 'live' && state.ended === null
   return (
-    <>
-      <Reasons
-        diagnosis={diagnosis}
-        ceiling={ceilingOf(state.now)}
-        from={`${many ? `Rank ${rank}: ` : ''}${accounting.steps} ${accounting.steps === 1 ? 'step' : 'steps'} in the last ${accounting.seconds.toFixed(0)} s.`}
-      />
-      {live && state.hello?.control && <Closer />}
-    </>
+    <Reasons
+      diagnosis={diagnosis}
+      ceiling={ceilingOf(state.now)}
+      from={`${many ? `Rank ${rank}: ` : ''}${accounting.steps} ${accounting.steps === 1 ? 'step' : 'steps'} in the last ${accounting.seconds.toFixed(0)} s.`}
+    />
   )
 }
 
@@ -81,41 +73,6 @@ function Reasons({
         </ol>
       </section>
     </div>
-  )
-}
-
-/** Experiments with the run tell causes apart that look alike from outside. */
-function Closer() {
-  const [found, setFound] = useState<(Diagnosed & { time: number }) | null>(null)
-  const [says, say] = useState('')
-  const look = async () => {
-    say('Looking for some 10 s: workers are held now and then, and doubled for a moment.')
-    try {
-      setFound({ ...(await send<Diagnosed>('api/diagnose', {})), time: Date.now() })
-      say('')
-    } catch (error) {
-      say(`Not done: ${error instanceof Error ? error.message : String(error)}`)
-    }
-  }
-  return (
-    <section class="closer" aria-label="A closer look">
-      <div class="tools">
-        <button type="button" onClick={look} disabled={says.startsWith('Looking')}>
-          Look closer
-        </button>
-        <p class="quiet-text" role="status">
-          {says === ''
-            ? 'Experiments with the run, for some 10 s: they tell causes apart that look alike.'
-            : says}
-        </p>
-      </div>
-      {found !== null && (
-        <>
-          <p class="lead">{found.sentence}</p>
-          <Reasons diagnosis={found} ceiling={null} from={`Looked at closely at ${clock(found.time)}.`} />
-        </>
-      )}
-    </section>
   )
 }
 

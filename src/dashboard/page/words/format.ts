@@ -23,12 +23,6 @@ export function clock(time: number, seconds = false): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}${seconds ? `:${two(at.getSeconds())}` : ''}`
 }
 
-/** `31 January 2026, 14:05`. */
-export function day(time: number): string {
-  const text = new Date(time).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' })
-  return `${text}, ${clock(time)}`
-}
-
 /** `12 s`, `3 min`, `2 h 5 min`. */
 export function age(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
