@@ -17,7 +17,14 @@ const musl = system.endsWith('musl')
 
 /** What is taken of each package: what is loaded, its licence, and nothing else. */
 const PACKAGES = {
-  koffi: ['package.json', 'LICENSE.txt', 'index.js', 'src/koffi/index.js', 'src/koffi/src/static.js'],
+  // As a module, and as system/process/exit.ts requires it.
+  koffi: [
+    'package.json',
+    'LICENSE.txt',
+    /^index\.c?js$/,
+    /^src\/koffi\/index\.c?js$/,
+    /^src\/koffi\/src\/static\.c?js$/,
+  ],
   [`@koromix/koffi-${platform}-${arch}`]: [
     'package.json',
     'index.js',

@@ -4,6 +4,7 @@ needs."""
 import importlib.metadata
 import json
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -121,7 +122,27 @@ def check_python():
     assert told.returncode == 0 and json.loads(told.stdout)["samples"] == 6, told.stderr
 
 
-CHECKS = (check_name, check_places, check_command, check_jpeg, check_png, check_typescript, check_python)
+def check_signal():
+    """A command that is interrupted ends with the status of that: what ends it lies in the wheel, too."""
+    feed = {"source": {"synthetic": {"count": 8, "images": {"width": 16, "height": 16}}}, "batch": 1}
+    feed["fields"] = {"label": {"from": "cls", "as": "int"}}
+    line = [VENV / "bin" / "millrace", "dashboard", json.dumps(feed), "--step-ms", "10"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as shown:
+        assert b"http://" in shown.stdout.readline()
+        shown.terminate()
+        assert shown.wait(60) == 128 + signal.SIGTERM
+
+
+CHECKS = (
+    check_name,
+    check_places,
+    check_command,
+    check_jpeg,
+    check_png,
+    check_typescript,
+    check_python,
+    check_signal,
+)
 
 if __name__ == "__main__":
     for check in CHECKS:
