@@ -85,15 +85,17 @@ function namesBelow(folder: string, entries: readonly Dirent[]): string[] {
     .flatMap(({ name }) => readdirSync(`${folder}/${name}`).map(file => `${name}/${file}`))
 }
 
-/** How many files of each format lie in a local folder and its subfolders, where they are of several. */
+/** How many files of each format lie in a local folder and all folders below it, where they are of several. */
 export function formatsIn(folder: string): Record<string, number> | undefined {
-  const entries = readdirSync(folder, { withFileTypes: true })
-  const names = entries.filter(entry => !entry.isDirectory() || formatOf(entry.name)).map(({ name }) => name)
   const counts: Record<string, number> = {}
-  for (const name of [...names, ...namesBelow(folder, entries)]) {
-    const format = PICTURE.test(name) ? 'picture' : formatOf(name)
-    if (format !== undefined) counts[format] = (counts[format] ?? 0) + 1
+  const look = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const format = PICTURE.test(entry.name) ? 'picture' : formatOf(entry.name)
+      if (format !== undefined) counts[format] = (counts[format] ?? 0) + 1
+      else if (entry.isDirectory()) look(`${folder}/${entry.name}`)
+    }
   }
+  look(folder)
   return Object.keys(counts).length > 1 ? counts : undefined
 }
 

@@ -210,8 +210,10 @@ describe('errors', () => {
     writeFileSync(join(mixed, 'c.csv'), 'x\n1\n')
     const { stdout } = await millrace('inspect', mixed)
     expect(stdout).toMatch(/^source +\{"jsonl".*\nformats +2 files of jsonl, 1 file of csv;/m)
+    mkdirSync(join(mixed, 'pictures/train/cat'), { recursive: true })
+    for (const name of ['0', '1']) writeFileSync(join(mixed, `pictures/train/cat/${name}.jpg`), '')
     const { formats } = JSON.parse((await millrace('inspect', mixed, '--json')).stdout)
-    expect(formats).toEqual({ jsonl: 2, csv: 1 })
+    expect(formats).toEqual({ jsonl: 2, csv: 1, picture: 2 })
   })
 
   it('of inspect and index: a feed stands for its source', async () => {
