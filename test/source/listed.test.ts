@@ -179,6 +179,9 @@ describe('a list', () => {
     expect(await failure({ list: 'd/a.csv', paths: { image: 'img', mask: 'label' } })).toMatch(
       /line 2: .*d\/7 is missing.*column "label"/,
     )
+    expect(await failure({ list: 'd/a.csv', paths: { image: 'img', mask: 'mks' } })).toContain(
+      'has no column "mks"; it has img, label, msk. Name the one with the paths of the files: {"files": {"list": …, "paths": {"mask": "msk"}}}',
+    )
   })
 
   it('may name a file twice', async () => {

@@ -36,6 +36,8 @@ export interface ListWanted {
   root: string
   /** The column that holds the path. */
   path: string
+  /** What the files become, where several columns hold paths. */
+  as?: string
 }
 
 /** A column of the list, and whether all of its cells are numbers. */

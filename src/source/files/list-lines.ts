@@ -39,7 +39,7 @@ class Cells {
 /** Reads all lines; `path` is the column that holds the path. */
 export async function readLines(
   table: Table,
-  { list, path }: { list: string; path: string },
+  { list, path, as }: { list: string; path: string; as?: string },
   progress: (lines: number) => void,
 ): Promise<{ paths: string[]; lines: number[]; cells: Map<string, Cells> }> {
   const cells = new Map<string, Cells>()
@@ -61,7 +61,7 @@ export async function readLines(
       }
       column.push(row, found[i])
     }
-    if (file === '') throw noPath(list, line, path, table.names)
+    if (file === '') throw noPath(list, line, path, table.names, as)
     paths.push(file)
     lines.push(line)
     if (paths.length % BREATH === 0) {
@@ -70,14 +70,20 @@ export async function readLines(
     }
   }
   if (paths.length === 0) {
-    if (table.names.length > 0 && !table.names.includes(path)) throw noPath(list, 1, path, table.names)
+    if (table.names.length > 0 && !table.names.includes(path)) throw noPath(list, 1, path, table.names, as)
     throw new SourceError(`${list} names no file`, { file: list })
   }
   for (const column of cells.values()) column.fill(paths.length)
   return { paths, lines, cells }
 }
 
-function noPath(list: string, line: number, path: string, names: readonly string[]): SourceError {
+function noPath(
+  list: string,
+  line: number,
+  path: string,
+  names: readonly string[],
+  as: string | undefined,
+): SourceError {
   if (names.includes(path)) {
     return new SourceError(`${list}, line ${line}: the column "${path}" is empty, it should have a path`, {
       file: list,
@@ -85,9 +91,10 @@ function noPath(list: string, line: number, path: string, names: readonly string
   }
   const near = nearest(path, names)
   const usual = names.find(name => /file|path|image|img/i.test(name))
+  const column = `"${near ?? usual ?? names[0] ?? 'file'}"`
   return new SourceError(
     `${list} has no column "${path}"; it has ${names.join(', ')}. Name the one with the paths of the files: ` +
-      `{"files": {"list": …, "path": "${near ?? usual ?? names[0] ?? 'file'}"}}`,
+      `{"files": {"list": …, ${as === undefined ? `"path": ${column}` : `"paths": {"${as}": ${column}}`}}}`,
     { file: list },
   )
 }

@@ -69,7 +69,7 @@ async function openSeveral(
 ): Promise<Manifest> {
   const children: ListManifest[] = []
   for (const [name, path] of Object.entries(paths)) {
-    const { list, manifest, columns } = await openPaths(json, path, context)
+    const { list, manifest, columns } = await openPaths(json, path, context, name)
     const cells = columns.filter(column => !Object.values(paths).includes(column.name))
     if (cells.some(column => column.name === name))
       throw new SourceError(`${list} has a column "${name}": give the files of "${path}" another name`, {
@@ -94,11 +94,12 @@ async function openPaths(
   json: ListJson,
   path: string,
   context: OpenContext,
+  as?: string,
 ): Promise<{ list: string; manifest: FileListManifest; columns: ListColumn[] }> {
   const list = resolveFolder(context.root, json.list)
   const root = json.root === undefined ? folderOf(list) : resolveFolder(context.root, json.root)
   using stores = new Stores()
-  const index = await obtainListIndex({ list, root, path }, context, stores)
+  const index = await obtainListIndex({ list, root, path, as }, context, stores)
   const { columns, from } = index.header.meta as unknown as ListMeta
   return { list, manifest: fileListManifest('files', listRoot(root, from), index), columns }
 }
