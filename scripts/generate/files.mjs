@@ -49,6 +49,7 @@ export async function generatedFiles(root, importModule) {
   const launchers = await table('src/deliver/launcher-facts.ts')
   const protocol = await table('src/deliver/protocol-facts.ts')
   const stall = await table('src/observe/stall.ts')
+  const thresholds = await table('src/observe/verdict/thresholds.ts')
   const spans = await table('src/spans/span-words.ts')
   const mistakes = await table('src/define/check/mistakes.ts')
   const removed = (await table('src/basics/removed.ts'))('REMOVED').value
@@ -169,11 +170,12 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'protocol',
-    'src/deliver/protocol-facts.ts and src/observe/stall.ts',
+    'src/deliver/protocol-facts.ts and src/observe',
     'What the engine and its clients agree on.',
     [
       ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
-      ...['STALL', 'FINE'].map(name => constant(stall(name))),
+      constant(stall('STALL')),
+      constant(thresholds('LEAST_PART')),
       constant({
         name: 'OLDEST_NODE',
         value: oldestNode(root),

@@ -1,5 +1,5 @@
 /**
- * When a wait counts as a stall, and when a loss counts. Python's copy (python/millrace/_generated/) is generated from this file: npm run generate.
+ * When a wait counts as a stall, and when a loss counts. Python's copy of STALL (python/millrace/_generated/) is generated from this file: npm run generate.
  */
 
 /** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */

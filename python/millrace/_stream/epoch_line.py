@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Mapping, Optional
 
 from .._client.say import say
-from .._generated.protocol import FINE
+from .._generated.protocol import LEAST_PART
 from .._open.ranks import Seat
 from ..errors import MillraceError
 from .account import Account
@@ -66,7 +66,7 @@ class EpochLine:
 def is_certain(known: Mapping[str, Any]) -> bool:
     """Whether nothing was lost, or it is known why. After few steps it is not."""
     account = known["account"]
-    if account["steps"] == 0 or account["lost"] < FINE:
+    if account["steps"] == 0 or account["lost"] < LEAST_PART:
         return True
     return bool(known["diagnosis"]["verdict"] != "inconclusive")
 
@@ -77,7 +77,7 @@ def told(known: Mapping[str, Any]) -> Optional[str]:
     if account["steps"] == 0:
         return None
     lost = account["lost"]
-    if lost < FINE:
+    if lost < LEAST_PART:
         return f"compute-bound ({percent(lost)} lost)"
     parts = {name: account["parts"][name] for name in PARTS}
     most = max(parts, key=lambda name: parts[name])

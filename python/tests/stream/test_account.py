@@ -134,6 +134,7 @@ def known(lost, verdict, part="running", steps=200):
 
 def test_the_line_after_an_epoch_says_why():
     assert told(known(0.012, "compute-bound")) == "compute-bound (1.2 % lost)"
+    assert told(known(0.024, "inconclusive", steps=6)) == "compute-bound (2.4 % lost)"
     assert told(known(0.31, "under-parallel")) == (
         "lost 31.0 %, mostly to waiting for workers that are busy with a batch: "
         "the workers can't decode fast enough. Use 4 workers: +20 %"

@@ -50,16 +50,17 @@ const division: Line = ({ e, a }) => {
   const { running, queued, blocked, noSlot } = a.parts
   const all = supplyOf(a.parts)
   if (all <= 0) return []
+  const alone = e.facts.workers === 0
   const parts = [
     [running, 'ran'],
     [queued, 'waited for a core'],
-    [blocked, 'were blocked'],
+    [blocked, alone ? 'was blocked' : 'were blocked'],
     [noSlot, 'had no slot to fill'],
   ] as const
   const said = parts
     .filter(([share]) => share >= 0.05 * all)
     .map(([share, did]) => `${did} ${percent(share / all)}`)
-  const maker = e.facts.workers === 0 ? 'the thread that makes batches' : 'workers'
+  const maker = alone ? 'the thread that makes batches' : 'workers'
   return [`while the trainer waited (${percent(all)} of a step), ${maker} ${said.join(', ')} of the time`]
 }
 

@@ -1,4 +1,4 @@
-/** The numbers that decide a verdict, and why each is what it is. Shares are 0…1. */
+/** The numbers that decide a verdict, and why each is what it is. Shares are 0…1. Python has a copy of LEAST_PART: npm run generate. */
 
 /** Less than this of a step is not worth a cause: rates over a second vary by more. */
 export const LEAST_PART = 0.03
