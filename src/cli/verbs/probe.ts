@@ -1,14 +1,20 @@
 /** `millrace probe`: how fast the storage of a path is, and what to do about it. */
-import { probe as measure } from '../../prepare/probe/probe.js'
-import { compare, recommend } from '../../prepare/probe/recommend.js'
-import type { Probed, Speed } from '../../prepare/probe/speed.js'
-import { labelOf } from '../../prepare/probe/steps.js'
+import { adviceOf, fastest } from '../../prepare/probe/advice.js'
+import {
+  labelOf,
+  type Measured,
+  probe as measure,
+  type Probed,
+  type Speed,
+} from '../../prepare/probe/probe.js'
 import { memoryLimit } from '../../system/process/limits.js'
 import { command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, counted, duration, rate } from '../units.js'
+
+type Advised = Omit<Probed, 'measures'> & { measures: (Measured & { advice: string })[] }
 
 export const probe = command({
   name: 'probe',
@@ -42,37 +48,33 @@ export const probe = command({
     }
     progress.end()
     const free = memoryLimit().bytes
-    const advices = all.map(probed => recommend(probed, free))
-    const fastest = compare(all)
-    const told = advices.flatMap(({ summary, advice }) => [summary, ...advice.map(text => `  → ${text}`)])
+    const paths = all.map(probed => {
+      const measures = probed.measures.map(one => ({ ...one, advice: adviceOf(one, probed, free) }))
+      return { ...probed, measures }
+    })
+    const best = fastest(all)
     return {
-      json: { paths: all.map((probed, i) => ({ ...probed, ...advices[i] })), ...(fastest && { fastest }) },
-      text: [...all.map(describe), [...told, ...(fastest ? [fastest] : [])].join('\n')].join('\n\n'),
+      json: { paths, ...(best && { fastest: best }) },
+      text: [...paths.map(describe), ...(best ? [best] : [])].join('\n\n'),
     }
   },
 })
 
-function describe(probed: Probed): string {
-  const { path, fileSystem, files, more } = probed
-  const found = `${path}: ${fileSystem}, ${counted(files, 'file')} of ${bytes(probed.bytes)}`
-  const right = (title: string) => ({ title, align: 'right' as const })
-  const rows = probed.measures.map(({ cold, warm, unknown, why, ...measure }) => {
-    const other = measure.what === 'stat' || measure.what === 'list'
-    return [
-      labelOf(measure),
-      other ? '' : shown(cold),
-      shown(other ? unknown : warm),
-      unknown && !other ? shown(unknown) : '',
-      why ?? '',
-    ]
-  })
-  const columns = ['', right('cold'), right('warm'), right('unknown'), 'remarks']
-  return `${more ? found.replace(',', ', more than') : found}\n${table(columns, rows)}`
+function describe({ path, fileSystem, files, bytes: size, more, measures }: Advised): string {
+  const found = `${path}: ${fileSystem}, ${more ? 'more than ' : ''}${counted(files, 'file')} of ${bytes(size)}`
+  const figures = ['cold', 'warm', 'unknown'].map(title => ({ title, align: 'right' as const }))
+  const rows = measures.map(one => [
+    labelOf(one),
+    ...[one.cold, one.warm, one.unknown].map(shown),
+    one.advice,
+  ])
+  return `${found}
+${table(['measure', ...figures, 'advice'], rows)}`
 }
 
 /** `112 MB/s, 1.1 ms each` or, of metadata, how many a second. */
 function shown(speed: Speed | null): string {
-  if (speed === null) return '–'
+  if (speed === null) return ''
   const each = `${duration(speed.ms / 1000)} each`
   return speed.bytesPerSecond > 0
     ? `${(speed.bytesPerSecond / 1e6).toFixed(speed.bytesPerSecond < 1e7 ? 2 : 0)} MB/s, ${each}`
