@@ -108,7 +108,12 @@ async function diagnose({ setting, written }, folder, record) {
       trainers.push(...started)
       await Promise.all(started.map(trains))
       // taskset becomes the trainer: its id is the child's.
-      words = ['diagnose', '--attach', String(started[0].pid), ...(setting.control ? ['--control'] : [])]
+      words = [
+        'diagnose',
+        '--attach',
+        started[0].pid,
+        ...(setting.knowsStep ? ['--step-ms', setting.stepMs] : []),
+      ].map(String)
     } else {
       words = ['diagnose', written.feed, ...written.options, '--step-ms', String(setting.stepMs)]
     }

@@ -3,7 +3,7 @@
     bash bench/diagnose/there gpu --out OUT [--only NAMES] [--seconds S] [--dry]
 
 Each case is a trainer in a process of its own. Without the fault and with it, its images a second are measured; then
-``millrace diagnose --attach PID --control --json --record OUT/NAME.json.gz`` looks at it. ``OUT/gpu-diagnose.json`` has all
+``millrace diagnose --attach PID --json --record OUT/NAME.json.gz`` looks at it. ``OUT/gpu-diagnose.json`` has all
 that was found, ``OUT/gpu-diagnose.md`` a table. ``--dry`` tries it out without a GPU: small, and the figures mean nothing.
 """
 
@@ -220,7 +220,6 @@ def diagnose(pid: int, record: Path, limit: float) -> dict[str, Any]:
         "diagnose",
         "--attach",
         str(pid),
-        "--control",
         "--json",
         "--record",
         str(record),

@@ -95,7 +95,7 @@ export const KINDS = {
     return { base, faults: [{ name: 'variance', with: { feed: 'mixed' } }] }
   },
   crowding(lane) {
-    const base = { ...begin(lane, ['rows', 'npy', 'small'], 0.8), attach: true, control: true, workers: 1 }
+    const base = { ...begin(lane, ['rows', 'npy', 'small'], 0.8), attach: true, knowsStep: true, workers: 1 }
     base.fn = { rounds: load(lane, base, lane.draw.between(0.65, 0.8)) }
     base.stepRounds = Math.round(base.stepMs * lane.roundsPerMs)
     return { base, faults: [{ name: 'crowding-trainer', with: { workers: 3 * lane.cores.length } }] }

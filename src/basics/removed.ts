@@ -17,8 +17,14 @@ const PROMETHEUS = 'let Prometheus watch prometheus(), or read the run log (opti
 export const REMOVED: readonly Removed[] = [
   { name: 'alerts', of: ['open'], instead: PROMETHEUS },
   {
+    name: 'apply',
+    of: ['diagnose'],
+    instead:
+      'the remedies name their option, and the tuner (tune: "all") tries and keeps such settings by itself',
+  },
+  {
     name: 'control',
-    of: ['dashboard'],
+    of: ['dashboard', 'diagnose'],
     instead:
       "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and feed.tune() do",
   },
@@ -28,6 +34,15 @@ export const REMOVED: readonly Removed[] = [
 /** Those that a verb or function took. */
 export function removedOf(taker: string): readonly Removed[] {
   return REMOVED.filter(({ of }) => of.includes(taker))
+}
+
+/** Tells of each removed option that was given to a function; by a warning, where nobody else is told. */
+export function noticeRemoved(taker: string, given: object, notice = warn): void {
+  for (const one of removedOf(taker)) if (one.name in given) notice(removedText(one.name, one))
+}
+
+function warn(text: string): void {
+  process.emitWarning(text, 'MillraceNotice')
 }
 
 /** What the notice says of one that was given as `given`. */

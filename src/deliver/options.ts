@@ -1,7 +1,7 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
 
 import { DefinitionError, nearest } from '../basics/errors.js'
-import { removedOf, removedText } from '../basics/removed.js'
+import { noticeRemoved, removedOf } from '../basics/removed.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { AffinityAsk } from '../engine/bind/binder.js'
 import { type Affinity, readAffinity } from '../engine/bind/policy.js'
@@ -181,15 +181,11 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
 
 /** For programs without types. (Clients of another version may send what this one does not know.) */
 export function checkNames(options: OpenOptions, notice: (text: string) => void): void {
+  noticeRemoved('open', options, notice)
   const known = Object.keys(NAMES)
-  const gone = removedOf('open')
+  const accepted = [...known, ...removedOf('open').map(({ name }) => name)]
   for (const name of Object.keys(options)) {
-    if (known.includes(name)) continue
-    const removed = gone.find(one => one.name === name)
-    if (removed !== undefined) {
-      notice(removedText(name, removed))
-      continue
-    }
+    if (accepted.includes(name)) continue
     const near = nearest(name, known)
     throw new DefinitionError(
       `options.${name}`,

@@ -3,7 +3,6 @@ import { CPU, twentiethsOf } from '../basics/decoder.js'
 import { BudgetError, DefinitionError } from '../basics/errors.js'
 import { mostRows } from '../batch/layout.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
-import { Control } from '../engine/control/control.js'
 import type { Feeding } from '../engine/ring/feeding.js'
 import type { TunerDecision } from '../observe/live/decision.js'
 import { type AttachedSpans, attachSpans } from '../spans/attach.js'
@@ -71,9 +70,6 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
   }
   for (const knob of Object.keys(setByHand.get(run) ?? {}) as ('workers' | 'depth')[]) may[knob] = false
   tuner.mayTuneWorkers = () => withGivenWorkers.size === 0
-  const control = Control.shared()
-  tuner.isControlled = () => control.controlled
-  control.onTaken = async () => tuner?.giveWay()
   tuner.add({
     ...{ id: feeding.id, run, feed: feeding.name, trainer, may },
     slotBytes: feeding.budget.slotBytes,

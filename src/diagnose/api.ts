@@ -1,4 +1,6 @@
 /** Diagnosing, for programs: loaded when it is asked for, so that others start without it. */
+
+import { noticeRemoved } from '../basics/removed.js'
 import type { FeedJson } from '../define/types.js'
 import type { OpenOptions } from '../deliver/options.js'
 import type { Diagnosis } from '../observe/evidence.js'
@@ -12,19 +14,21 @@ export async function diagnoseFeed(
   opening: OpenOptions = {},
   options: Partial<DiagnoseFeedOptions> = {},
 ): Promise<Findings> {
-  const filled = { stepMs: 0, steps: 200, seconds: 30, apply: false, progress: () => {}, ...options }
+  noticeRemoved('diagnose', options)
+  const filled = { stepMs: 0, steps: 200, seconds: 30, progress: () => {}, ...options }
   return (await import('./feed.js')).diagnoseFeed(json, opening, filled)
 }
 
 /**
- * Looks at a trainer that runs in the process `pid`, which may be this one. It only reads, unless `control` allows
- * experiments. What `millrace diagnose --attach PID` does.
+ * Looks at a trainer that runs in the process `pid`, which may be this one. It only reads. What `millrace diagnose --attach PID`
+ * does.
  */
 export async function diagnoseLive(
   pid: number,
   options: Partial<DiagnoseLiveOptions> = {},
 ): Promise<Findings> {
-  const filled = { steps: 200, seconds: 30, control: false, apply: false, progress: () => {}, ...options }
+  noticeRemoved('diagnose', options)
+  const filled = { steps: 200, seconds: 30, progress: () => {}, ...options }
   return (await import('./attach/live.js')).diagnoseLive(pid, filled)
 }
 

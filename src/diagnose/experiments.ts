@@ -1,7 +1,7 @@
 /** Experiments on a run: each only where it decides something, in turns, and undone afterwards. */
 import type { Accounting, Evidence, Probes, StepTimes } from '../observe/evidence.js'
 import { STALL } from '../observe/stall.js'
-import { type Bench, inTurns, type Length } from './bench.js'
+import type { FeedRun, Length } from './feed-run.js'
 
 /** Workers of a ring at most. */
 const MOST_WORKERS = 256
@@ -10,11 +10,11 @@ const BLOCKED = 0.5
 /** A part of a step that is smaller is not looked into. */
 const LEAST = 0.03
 
-/** One step alone tells little of what a step takes. */
-const LEAST_HELD = 2
-
-/** How long each turn of an experiment takes. */
-export const TURN: Length = { steps: 25, seconds: 1.2, most: 6 }
+/** How long each turn of an experiment takes, and how many there are of each. */
+const TURN: Length = { steps: 25, seconds: 1.2, most: 6 }
+const ROUNDS = 2
+/** A change is given so long to show: new workers start, and what was made before is used up. */
+const SETTLE: Length = { steps: 8, seconds: 0.5, most: 4 }
 
 /** Whether it has to be known what twice the reads in flight would do. */
 export function needsDoubling({ facts }: Evidence, { parts, makers }: Accounting): boolean {
@@ -24,37 +24,39 @@ export function needsDoubling({ facts }: Evidence, { parts, makers }: Accounting
   return parts.blocked >= LEAST || makers.blocked >= BLOCKED
 }
 
-/** Samples/s with twice the workers: as many more reads are in flight. */
-export async function double(bench: Bench): Promise<Pick<Probes, 'doubled' | 'bytesPerSecond'>> {
-  const { workers } = bench.setting()
+/**
+ * Samples/s with twice the workers: as many more reads are in flight. Measured in turns, so that what drifts meanwhile falls on
+ * both; undone at the end.
+ */
+export async function double(run: FeedRun): Promise<Pick<Probes, 'doubled' | 'bytesPerSecond'>> {
+  const { workers } = run
   const doubledWorkers = Math.min(MOST_WORKERS, 2 * workers)
   if (doubledWorkers === workers) return {}
-  const { before, after, bytesPerSecond } = await inTurns(bench, { workers: doubledWorkers }, TURN)
-  return { doubled: { workers, doubledWorkers, before, after }, bytesPerSecond }
+  const doubled = { workers, doubledWorkers, before: [] as number[], after: [] as number[] }
+  let bytesPerSecond = 0
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [setting, rates] of [
+        [workers, doubled.before],
+        [doubledWorkers, doubled.after],
+      ] as const) {
+        await run.setWorkers(setting)
+        await run.measure(SETTLE)
+        const { samples, seconds, bytes } = await run.measure(TURN)
+        if (seconds <= 0) continue
+        rates.push(samples / seconds)
+        bytesPerSecond = Math.max(bytesPerSecond, bytes / seconds)
+      }
+    }
+  } finally {
+    await run.setWorkers(workers)
+  }
+  return { doubled, bytesPerSecond }
 }
 
 /** Steps whose batch was at hand while makers were at work. */
 export function atWork({ steps }: Evidence): Probes['atWork'] {
   return readySteps(steps.filter(step => !step.first))
-}
-
-/**
- * Steps of a rest whose batch was at hand. Claims that were taken before the rest are finished first: the step in which that
- * happens is not counted where there are others. Those after the ring was empty never are: the rest was over by then.
- */
-export function heldSteps(
-  steps: readonly StepTimes[],
-  depth: number,
-): { ms: number; steps: number } | undefined {
-  const held: StepTimes[] = []
-  let count = 0
-  for (const step of steps) {
-    count += step.count
-    if (count > depth + 1 || !isReady(step)) break
-    held.push(step)
-  }
-  const found = readySteps(held.length > 1 ? held.slice(1) : held)
-  return found !== undefined && found.steps >= LEAST_HELD ? found : undefined
 }
 
 /** How long steps took whose batch was at hand (ms), and how many there were. Undefined: none. */

@@ -6,7 +6,6 @@ import { MillraceError } from '../basics/errors.js'
 import type { Loader } from '../deliver/node/loader.js'
 import { Pool } from '../engine/pool/pool.js'
 import { monotonicMs } from '../spans/clock.js'
-import type { Bench, Length, Measured, Setting } from './bench.js'
 
 /** However slow it is: a step is over when the next one begins, and of none nothing can be said. */
 const LEAST = 2
@@ -15,7 +14,23 @@ const SHORTEST = 0.05
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 
-export class FeedRun implements Bench {
+/** How long a measurement goes on: until there are both so many steps and seconds, or the most seconds are over. */
+export interface Length {
+  steps: number
+  seconds: number
+  most: number
+}
+
+/** What went through a run while it was measured. */
+interface Measured {
+  steps: number
+  samples: number
+  seconds: number
+  /** Bytes that workers have read. */
+  bytes: number
+}
+
+export class FeedRun {
   private loop: AsyncIterator<{ samples: number }> | undefined
   private steps = 0
   private samples = 0
@@ -27,15 +42,15 @@ export class FeedRun implements Bench {
     private readonly stepped: (steps: number) => void,
   ) {}
 
-  setting(): Required<Setting> {
-    const { workers, depth } = this.loader.stats()
-    return { workers, depth }
+  get workers(): number {
+    return this.loader.stats().workers
   }
 
-  async set(setting: Setting): Promise<void> {
-    await this.loader.tune(setting)
+  async setWorkers(workers: number): Promise<void> {
+    await this.loader.tune({ workers })
   }
 
+  /** Lets the run go on. */
   async measure({ steps, seconds, most }: Length): Promise<Measured> {
     const before = { steps: this.steps, samples: this.samples, bytes: this.loader.stats().bytesRead }
     const begun = monotonicMs()
@@ -55,7 +70,7 @@ export class FeedRun implements Bench {
   ideal(): { ms: number; from: 'given'; steps: number } {
     if (this.stepMs === 0) return { ms: 0, from: 'given', steps: 0 }
     const steps = Math.min(30, Math.max(5, Math.ceil(400 / this.stepMs)))
-    const pool = this.setting().workers > 0 ? Pool.shared() : undefined
+    const pool = this.workers > 0 ? Pool.shared() : undefined
     pool?.rest(monotonicMs() + steps * this.stepMs + 1000)
     const begun = performance.now()
     try {

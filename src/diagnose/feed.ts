@@ -12,16 +12,13 @@ import { type SpanSource, spansOfLoader } from '../observe/account/source.js'
 import type { Evidence } from '../observe/evidence.js'
 import { GatheredSpans } from '../observe/gather.js'
 import { HostSampler } from '../observe/host/sampler.js'
-import { judge } from '../observe/verdict/judge.js'
 import { made } from '../source/index/place.js'
 import { monotonicMs } from '../spans/clock.js'
 import { SpanFile } from '../spans/file.js'
 import { lookForAbsent } from './absent.js'
-import { applyBest } from './apply.js'
-import type { Length } from './bench.js'
 import { measureCached } from './cached.js'
 import { atWork, double, needsDoubling } from './experiments.js'
-import { FeedRun } from './feed-run.js'
+import { FeedRun, type Length } from './feed-run.js'
 import { type Findings, findings } from './findings.js'
 
 export interface DiagnoseFeedOptions {
@@ -30,8 +27,6 @@ export interface DiagnoseFeedOptions {
   /** Steps to be looked at, and seconds after which fewer must do. */
   steps: number
   seconds: number
-  /** Applies the best remedy, and measures again. */
-  apply: boolean
   /** Told what is being done, and how much of it. */
   progress: (what: string, steps: number, of: number) => void
 }
@@ -104,9 +99,8 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   noteStart(evidence, source, of)
   what = 'experiments'
   if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
-  const applied = options.apply ? await applyBest(run, judge(evidence)) : undefined
   await run.end()
-  return findings(evidence, applied)
+  return findings(evidence)
 }
 
 /** What was seen in a window; the run's first batch is kept with it, for what it took to start. */

@@ -3,27 +3,21 @@ import { account } from '../observe/account/account.js'
 import type { Accounting, Diagnosis, Evidence } from '../observe/evidence.js'
 import { type Fit, fitModel } from '../observe/model/fit.js'
 import { conclude } from '../observe/verdict/judge.js'
-import type { Applied } from './apply.js'
 
 export interface Findings extends Diagnosis {
   account: Accounting
   /** What the model was given: costs of a sample, cores, bytes/s. */
   model: Fit
-  /** What was made of the best remedy. */
-  applied?: Applied
-  /** Why experiments were not finished: the trainer ended meanwhile. */
-  unfinished?: string
   /** All that was seen, for `--record`. */
   recorded: Evidence
 }
 
-export function findings(evidence: Evidence, applied?: Applied): Findings {
+export function findings(evidence: Evidence): Findings {
   const accounting = account(evidence)
   return {
     ...conclude(evidence, accounting),
     account: accounting,
     model: fitModel(evidence, accounting),
-    ...(applied && { applied }),
     recorded: evidence,
   }
 }

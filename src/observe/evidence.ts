@@ -158,10 +158,8 @@ export interface HostSignals {
 
 /** Experiments. Each is there only if it was made. */
 export interface Probes {
-  /** A step with its batch at hand and makers at rest (ms), and how that was found. */
+  /** A step with its batch at hand and makers at rest (ms), and how that was found: `held` in recordings of before alone. */
   ideal?: { ms: number; from: 'given' | 'held' | 'events' | 'cached' | 'upper'; steps: number }
-  /** Makers were to rest while batches that are ready are used up, but none lay ready: no such step was measured. */
-  noRest?: boolean
   /** A step with its batch at hand while makers were at work (ms). */
   atWork?: { ms: number; steps: number }
   /** Samples/s before and with twice the reads in flight, in turns. */
@@ -313,7 +311,7 @@ export interface Remedy {
   /** In words, with the exact option or command. */
   action: string
   command?: string
-  /** What `--apply` sets, where it can. */
+  /** As `loader.tune()` takes it, where it is a setting. */
   set?: { workers?: number; depth?: number }
   predictedGain: number | null
   interval: [number, number] | null

@@ -1,6 +1,6 @@
 /**
  * The tuner at work, one in each engine's process: looks at its rings, sets what the tuner says, and writes every decision into
- * the notes. It does nothing while another process controls the engine, and never blocks: a look takes a millisecond or two.
+ * the notes. It never blocks: a look takes a millisecond or two.
  */
 
 import { HostSampler } from '../observe/host/sampler.js'
@@ -67,11 +67,8 @@ export class EngineTuner {
   private busy = false
   /** Told of every decision, beside the notes. */
   readonly listeners = new Set<(decision: TunerDecision) => void>()
-  /** Whether another process controls the engine. */
-  isControlled: () => boolean = () => false
   /** Whether the number of workers was given for no feed of this process. */
   mayTuneWorkers: () => boolean = () => true
-  private wasControlled = false
 
   get state(): string | undefined {
     return this.tuner?.state
@@ -197,7 +194,6 @@ export class EngineTuner {
         now,
         rings.map(({ spans }) => spans),
       )
-      if (this.leaveAlone(now)) return
       const step = tuner.look(now, (from, full) =>
         rings.flatMap(({ number, ring, spans }) => {
           const seen = seenOf(ring, spans, windows, from, full, this.mayTuneWorkers())
@@ -211,19 +207,6 @@ export class EngineTuner {
       this.busy = false
       if (this.tuner === tuner) this.lookIn(wake - monotonicMs())
     }
-  }
-
-  /** Another process begins to make experiments: it must find things as they are without the tuner's. */
-  async giveWay(): Promise<void> {
-    if (this.tuner) await this.give(this.tuner.reset(monotonicMs(), 'another process takes control'))
-  }
-
-  /** While another process makes experiments; when it is done, all is looked at anew. */
-  private leaveAlone(now: number): boolean {
-    const controlled = this.isControlled()
-    if (this.wasControlled && !controlled) this.tuner?.reset(now, 'another process had control')
-    this.wasControlled = controlled
-    return controlled
   }
 
   private give({ set, decisions }: { set: Setting[]; decisions: TunerDecision[] }): Promise<void> {

@@ -14,8 +14,8 @@ import { EngineFacts } from '../../src/dashboard/run/engine-facts.js'
 import type { FeedJson, NormalFeed } from '../../src/define/types.js'
 import type { Batch } from '../../src/deliver/node/batch.js'
 import type { Loader } from '../../src/deliver/node/loader.js'
-import type { RingNote } from '../../src/engine/control/ring-note.js'
-import { toldDefinition } from '../../src/engine/control/told-definition.js'
+import type { RingNote } from '../../src/engine/ring/ring-note.js'
+import { toldDefinition } from '../../src/engine/ring/told-definition.js'
 import { temporaryFolder, writeFiles } from '../support/folder.js'
 
 /** As users have it: its worker threads are files of dist/. */

@@ -1,14 +1,13 @@
-/** A running trainer that is looked at, and controlled, from another process: real ones, in processes of their own. */
+/** A running trainer that is looked at from another process: real ones, in processes of their own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { Controller } from '../../src/diagnose/attach/controller.js'
+import { diagnoseLive as diagnose } from '../../src/diagnose/api.js'
 import { findRun } from '../../src/diagnose/attach/find-run.js'
 import { type DiagnoseLiveOptions, diagnoseLive } from '../../src/diagnose/attach/live.js'
 import { otherRanks } from '../../src/diagnose/attach/other-ranks.js'
 import type { Findings } from '../../src/diagnose/findings.js'
-import { monotonicMs } from '../../src/spans/clock.js'
 import { temporaryFolder } from '../support/folder.js'
 import { withoutPython } from '../support/python.js'
 import { until as become, LONGEST_WAIT } from '../support/until.js'
@@ -65,7 +64,7 @@ const shared = () => {
 afterAll(() => endAll(lasting))
 
 const quick: DiagnoseLiveOptions = {
-  ...{ steps: 30, seconds: 1, control: false, apply: false, progress: () => {} },
+  ...{ steps: 30, seconds: 1, progress: () => {} },
 }
 
 /** Looks again until enough was seen: a machine may have stood still for the second that a look takes. */
@@ -89,98 +88,24 @@ describe('a running trainer', () => {
     expect(now()).toMatchObject({ workers: 1, depth: 4 })
   })
 
-  test('with control, its workers are held while batches are used up', async () => {
-    const { pid, until } = await trainer({ depth: 8 })
-    const found = await seen(pid, { ...quick, control: true }, () => true)
-    // On a machine that is too busy the ring may never have been full.
-    expect(['held', 'upper']).toContain(found.account.idealFrom)
-    const { steps } = await until(() => true)
-    await until(said => said.steps > steps + 10) // it goes on
-  })
-
-  test('by control, workers and depth are set', async () => {
-    const { pid, until } = await shared()
-    const run = findRun(pid)
-    const controller = Controller.open(run.engine.pid, run.engine.ring)
-    try {
-      expect(await controller.ask({ workers: 2, depth: 6 })).toMatchObject({ workers: 2, depth: 6 })
-      await until(({ workers, depth }) => workers === 2 && depth === 6)
-      expect(await controller.ask({ workers: 1, depth: 4 })).toMatchObject({ workers: 1, depth: 4 })
-      await expect(controller.ask({ workers: 257 })).rejects.toThrow('so many workers')
-      await expect(controller.ask({ depth: 33 })).rejects.toThrow('maxDepth')
-      await expect(controller.ask({ restUntil: monotonicMs() + 60_000 })).rejects.toThrow('can’t rest')
-      await expect(controller.ask({ restUntil: Number.NaN })).rejects.toThrow('can’t rest')
-      await until(({ workers, depth }) => workers === 1 && depth === 4) // what was refused changed nothing
-    } finally {
-      controller.close()
-      run.close()
-    }
-  })
-
-  test('a rest ends by itself, whatever becomes of the process that asked', async () => {
-    const { pid, until } = await shared()
-    const run = findRun(pid)
-    const controller = Controller.open(run.engine.pid, run.engine.ring)
-    await controller.ask({ restUntil: monotonicMs() + 600 })
-    controller.close()
-    run.close()
-    const { steps } = await until(() => true)
-    // More than a full ring has: they were made after the rest.
-    await until(said => said.steps > steps + 50)
-  })
-
-  test('what a process has set is set back when it is killed, and others may ask then', async () => {
-    const { pid, until, now } = await shared()
-    const asker = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-    children.push(asker)
-    const run = findRun(pid)
-    const controller = Controller.open(pid, run.engine.ring)
-    const words = {
-      sequence: 1009,
-      asker: asker.pid!,
-      ring: run.engine.ring,
-      workers: 2,
-      depth: 6,
-      restUntil: 0,
-    }
-    const { requestBytes, REQUEST_AT } = await import('../../src/engine/control/words.js')
-    const { writeSync } = await import('node:fs')
-    writeSync((controller as unknown as { fd: number }).fd, requestBytes(words), 0, undefined, REQUEST_AT)
-    await until(({ workers, depth }) => workers === 2 && depth === 6)
-    expect(() => Controller.open(pid, run.engine.ring)).toThrow(`process ${asker.pid} controls`)
-    asker.kill('SIGKILL')
-    await until(({ workers, depth }) => workers === 1 && depth === 4)
-    // A request of a process that is gone is never carried out: it could not be set back.
-    const late = { ...words, sequence: 1010 }
-    writeSync((controller as unknown as { fd: number }).fd, requestBytes(late), 0, undefined, REQUEST_AT)
-    const { steps } = await until(() => true)
-    await until(said => said.steps > steps + 50)
-    expect(now()).toMatchObject({ workers: 1, depth: 4 })
-    Controller.open(pid, run.engine.ring).close()
-    controller.close()
-    run.close()
-  })
-
-  test('one process controls it at a time', async () => {
+  test('is divided by what a step takes without workers, where that is given', async () => {
     const { pid } = await shared()
-    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-    children.push(other)
-    const run = findRun(pid)
-    const controller = Controller.open(pid, run.engine.ring)
-    const words = {
-      sequence: 2007,
-      asker: other.pid!,
-      ring: run.engine.ring,
-      workers: 0,
-      depth: 0,
-      restUntil: 0,
-    }
-    const { requestBytes, REQUEST_AT } = await import('../../src/engine/control/words.js')
-    const { writeSync } = await import('node:fs')
-    writeSync((controller as unknown as { fd: number }).fd, requestBytes(words), 0, undefined, REQUEST_AT)
-    expect(() => Controller.open(pid, run.engine.ring)).toThrow(`process ${other.pid} controls`)
-    controller.close()
-    run.close()
+    const found = await seen(pid, { ...quick, stepMs: 0.5 }, ({ recorded }) => recorded.steps.length > 0)
+    expect(found.account).toMatchObject({ idealFrom: 'given', idealMs: 0.5 })
+  })
+
+  test('options that are gone are told in a warning', async () => {
+    const said: string[] = []
+    const listen = ({ name, message }: Error) => name === 'MillraceNotice' && said.push(message)
+    process.on('warning', listen)
+    const options = { control: true, apply: true } as Partial<DiagnoseLiveOptions>
+    await expect(diagnose(2 ** 22 + 1, options)).rejects.toThrow('there is no process')
+    await new Promise(resolve => setImmediate(resolve))
+    process.off('warning', listen)
+    expect(said).toEqual([
+      expect.stringMatching(/^apply has no effect any more: /),
+      expect.stringMatching(/^control has no effect any more: /),
+    ])
   })
 
   test('that ends while it is looked at is told', async () => {
@@ -188,16 +113,6 @@ describe('a running trainer', () => {
     const progress = (_: string, steps: number) => steps > 0 && child.kill('SIGKILL')
     const found = diagnoseLive(pid, { ...quick, steps: 1_000_000_000, seconds: 600, progress })
     await expect(found).rejects.toThrow('has ended while it was looked at')
-  })
-
-  test('that ends during experiments has been seen all the same', async () => {
-    const { pid, child } = await trainer({ depth: 8 })
-    const progress = (what: string) => {
-      if (what === 'experiments') child.kill('SIGKILL')
-    }
-    const found = await seen(pid, { ...quick, control: true, progress }, () => true)
-    expect(found.unfinished).toMatch(/has ended/)
-    expect(found.account.steps).toBeGreaterThan(0)
   })
 })
 
@@ -219,7 +134,7 @@ describe('ranks of a run', () => {
 })
 
 describe.skipIf(withoutPython)('a trainer in Python', () => {
-  test('is found from its own process and from its engine’s, and its workers are controlled', async () => {
+  test('is found from its own process and from its engine’s', async () => {
     const script = join(import.meta.dirname, 'trainer.py')
     const folder = temporaryFolder()
     const env = {
@@ -243,7 +158,7 @@ describe.skipIf(withoutPython)('a trainer in Python', () => {
     run.close()
     const found = await seen(
       engine,
-      { ...quick, control: true },
+      quick,
       ({ recorded }) => recorded.steps.length > 0 && recorded.makers.length > 0,
     )
     expect(found.recorded.facts).toMatchObject({ rows: 10 })

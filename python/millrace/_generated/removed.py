@@ -10,7 +10,14 @@ from typing import Dict
 #: What to do instead, by the function that took the option, and its name.
 REMOVED: Dict[str, str] = {
     "open.alerts": "let Prometheus watch prometheus(), or read the run log (option log)",
+    "diagnose.apply": (
+        'the remedies name their option, and the tuner (tune: "all") tries and keeps such settings by itself'
+    ),
     "dashboard.control": (
+        "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and "
+        "feed.tune() do"
+    ),
+    "diagnose.control": (
         "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and "
         "feed.tune() do"
     ),

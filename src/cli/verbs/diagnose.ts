@@ -1,7 +1,6 @@
 /** `millrace diagnose`: why does the trainer wait, and what is to be done? */
 import type { Findings } from '../../diagnose/findings.js'
 import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
-import { onInterrupt } from '../interrupt.js'
 import { notice, Progress } from '../progress.js'
 
 const SEVERAL = 'a FEED, --attach PID, --loader module:object, or --evidence FILE'
@@ -16,14 +15,18 @@ export const diagnose = command({
     'Opens the feed, feeds a trainer that sleeps --step-ms a step, and divides the time of every step: computing, being ' +
     'slowed, taking the batch over, and waiting while workers ran, queued for a core, or were blocked. Where it decides ' +
     'something, experiments are made in turns and undone. Without --step-ms: what limits the feed itself. With --attach ' +
-    'it looks at a trainer that runs, in Node or Python, and only reads; with --control its workers are held once for ' +
-    'some steps, and workers and depth are changed for experiments, and set back.',
+    'it looks at a trainer that runs, in Node or Python, and only reads.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it', optional: true }],
   options: {
-    'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
+    'step-ms': {
+      type: 'number',
+      value: 'MS',
+      about:
+        'length of a simulated training step; with --attach: what a step takes without workers beside it',
+      default: 0,
+    },
     attach: { type: 'count', value: 'PID', about: 'look at a trainer that runs, or at its engine', least: 1 },
     ring: { type: 'text', value: 'NAME', about: 'with --attach: which feed, by name or number' },
-    control: { type: 'flag', about: 'with --attach: experiments may change workers and depth for a while' },
     loader: {
       type: 'text',
       value: 'MODULE:OBJECT',
@@ -38,7 +41,6 @@ export const diagnose = command({
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
-    apply: { type: 'flag', about: 'apply the best remedy, measure again, and say what it gained' },
     record: { type: 'text', value: 'FILE', about: 'keep what was seen (gzip JSON), to be judged again' },
     evidence: { type: 'text', value: 'FILE', about: 'judge what --record has kept' },
     ...ALLOW_CODE,
@@ -46,7 +48,6 @@ export const diagnose = command({
   },
   examples: [
     ['millrace diagnose cats.json --step-ms 50', 'why would a trainer with steps of 50 ms wait?'],
-    ['millrace diagnose cats.json --step-ms 50 --apply', 'and what does the best remedy gain?'],
     ['millrace diagnose --attach 4711', 'why does the trainer wait that runs as process 4711?'],
     ['millrace diagnose --loader train.py:loader --step-ms 50', 'what holds a PyTorch DataLoader up?'],
     [
@@ -55,19 +56,15 @@ export const diagnose = command({
     ],
   ],
   async run({ args: [feed], values }) {
-    const { attach, loader, evidence, control, ring, apply, record, seconds, steps } = values
+    const { attach, loader, evidence, ring, record, seconds, steps } = values
     const ways = [feed, attach, loader, evidence].filter(way => way !== undefined)
     if (ways.length !== 1) throw new UsageError(`millrace diagnose takes one of ${SEVERAL}`)
-    if (attach === undefined && (control || ring !== undefined))
-      throw new UsageError('--control and --ring are for a running trainer: --attach PID')
-    if (attach !== undefined && apply && !control)
-      throw new UsageError('--apply changes the running trainer: allow that with --control')
-    if (apply && (loader !== undefined || evidence !== undefined))
-      throw new UsageError('--apply needs a FEED, or --attach PID --control')
+    if (attach === undefined && ring !== undefined)
+      throw new UsageError('--ring is for a running trainer: --attach PID')
     const stepMs = values['step-ms']
-    if (stepMs > 0 && feed === undefined && loader === undefined)
+    if (stepMs > 0 && evidence !== undefined)
       throw new UsageError(
-        '--step-ms is for a FEED or --loader: what was seen of a trainer has its own steps',
+        '--step-ms is for a FEED, --loader or --attach: what was recorded has its own steps',
       )
     if (
       feed === undefined &&
@@ -88,7 +85,10 @@ export const diagnose = command({
       const { diagnoseLoader } = await import('../../diagnose/foreign.js')
       found = await diagnoseLoader(loader, { stepMs, seconds, steps })
     } else if (attach !== undefined) {
-      found = await diagnoseRunning(attach, { ring, control, apply, seconds, steps: steps ?? STEPS })
+      found = await diagnoseRunning(attach, {
+        ...{ ring, seconds, steps: steps ?? STEPS },
+        ...(stepMs > 0 && { stepMs }),
+      })
     } else {
       const allowCode = values['allow-code']
       found = await diagnoseOwn(feed, { ...values, steps: steps ?? STEPS, stepMs, allowCode })
@@ -106,21 +106,16 @@ const STEPS = 200
 
 async function diagnoseRunning(
   pid: number,
-  options: { ring?: string; control: boolean; apply: boolean; seconds: number; steps: number },
+  options: { ring?: string; stepMs?: number; seconds: number; steps: number },
 ): Promise<Findings> {
   const { diagnoseLive } = await import('../../diagnose/attach/live.js')
   const progress = new Progress('measuring', { unit: 'steps', total: options.steps })
-  let forget = () => {}
   try {
     return await diagnoseLive(pid, {
       ...options,
-      progress: (what, done, of) => progress.set(done, what === 'measuring' ? of : 0, what, 'steps'),
-      restoring: restore => {
-        forget = onInterrupt(restore)
-      },
+      progress: (what, done, of) => progress.set(done, of, what, 'steps'),
     })
   } finally {
-    forget()
     progress.end()
   }
 }
@@ -136,7 +131,6 @@ interface Given {
   world?: number
   cache?: number
   timeout: number
-  apply: boolean
   allowCode: boolean
   plugin: string[]
 }
@@ -149,7 +143,7 @@ async function diagnoseOwn(feed: string, given: Given): Promise<Findings> {
   ])
   const plugins = await givenPlugins(given.plugin)
   const { json, root } = await loadFeed(feed, given.allowCode, plugins)
-  const { stepMs, steps, seconds, apply, workers, affinity, depth, rank, world, cache, timeout } = given
+  const { stepMs, steps, seconds, workers, affinity, depth, rank, world, cache, timeout } = given
   const progress = new Progress('opening', { unit: 'steps' })
   const opening = {
     ...{ root, plugins, workers: workersOf(workers), affinity, depth, rank, world, cache, timeout },
@@ -159,7 +153,7 @@ async function diagnoseOwn(feed: string, given: Given): Promise<Findings> {
   }
   try {
     return await diagnoseFeed(json, opening, {
-      ...{ stepMs, steps, seconds, apply },
+      ...{ stepMs, steps, seconds },
       progress: (what, done, of) => progress.set(done, what === 'measuring' ? of : 0, what, 'steps'),
     })
   } finally {
@@ -168,15 +162,9 @@ async function diagnoseOwn(feed: string, given: Given): Promise<Findings> {
 }
 
 async function outcome({ recorded, ...found }: Findings): Promise<Outcome> {
-  const [{ explain }, { appliedText }] = await Promise.all([
-    import('../../observe/verdict/words.js'),
-    import('../../diagnose/words.js'),
-  ])
-  const { applied, unfinished } = found
-  const more = [
-    ...(applied ? [appliedText(applied)] : []),
-    ...(unfinished ? [`Experiments were not finished: ${unfinished}`] : []),
-  ]
-  const text = [explain(found).trimEnd(), ...more].join('\n\n')
-  return { json: { ...found, facts: recorded.facts, probes: recorded.probes }, text }
+  const { explain } = await import('../../observe/verdict/words.js')
+  return {
+    json: { ...found, facts: recorded.facts, probes: recorded.probes },
+    text: explain(found).trimEnd(),
+  }
 }

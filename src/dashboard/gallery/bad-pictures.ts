@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
-import type { BadNote, RingNote } from '../../engine/control/ring-note.js'
+import type { BadNote, RingNote } from '../../engine/ring/ring-note.js'
 
 /** A larger picture is not shown. */
 const MOST_BYTES = 8 * 2 ** 20

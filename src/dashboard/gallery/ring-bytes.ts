@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } fro
 import { CONTROL_BYTES, HELD, MAX_DEPTH, Word } from '../../batch/control-words.js'
 import type { FieldPlace, SlotLayout } from '../../batch/layout.js'
 import { HEADER_BYTES, Header, Stamp } from '../../batch/slot-words.js'
-import type { RingNote } from '../../engine/control/ring-note.js'
+import type { RingNote } from '../../engine/ring/ring-note.js'
 
 /** A batch that is ready, as its header says. */
 export interface ReadyBatch {

@@ -1,5 +1,5 @@
 /** Checks notes of another process before they are used: it may be another version, or mean no good. */
-import type { BadNote, RingNote } from '../../engine/control/ring-note.js'
+import type { BadNote, RingNote } from '../../engine/ring/ring-note.js'
 import { areNumbers, areTexts, isObject } from '../../observe/log/check.js'
 
 export function isRingNote(note: unknown): note is RingNote {

@@ -1,5 +1,5 @@
 /** What the notes of an engine say of its rings: what they hold, which samples are bad, and what the tuner decided. */
-import type { BadNote, RingNote } from '../../engine/control/ring-note.js'
+import type { BadNote, RingNote } from '../../engine/ring/ring-note.js'
 import type { TunerDecision } from '../../observe/live/decision.js'
 import { isDecision } from '../../observe/log/check.js'
 import { NotesReader, type WrittenNote } from '../../spans/notes.js'

@@ -2,7 +2,7 @@
 import type { FoundRun } from '../../diagnose/attach/find-run.js'
 import { otherRanks } from '../../diagnose/attach/other-ranks.js'
 import { watchFound } from '../../diagnose/attach/watch-run.js'
-import type { RingNote } from '../../engine/control/ring-note.js'
+import type { RingNote } from '../../engine/ring/ring-note.js'
 import type { RunRecord } from '../../observe/live/record.js'
 import type { RunWatcher, Watched } from '../../observe/live/watcher.js'
 import { fitModel } from '../../observe/model/fit.js'

@@ -1,24 +1,20 @@
-/** A trainer in another process that is looked at while it runs. It is changed only where there is a controller. */
-import { MillraceError } from '../../basics/errors.js'
+/** A trainer in another process that is looked at while it runs. */
 import type { SpanSource } from '../../observe/account/source.js'
 import { GatheredSpans } from '../../observe/gather.js'
 import { monotonicMs } from '../../spans/clock.js'
-import type { Bench, Length, Measured, Setting } from '../bench.js'
-import type { Controller } from './controller.js'
+import type { Length } from '../feed-run.js'
 import { checkAlive, type FoundRun, sourceOfRun } from './find-run.js'
 
 /** How often the run is looked at (ms), and how long records may be held back before they can be read. */
 const LOOK = 200
 const HELD = 60
 
-export class LiveRun implements Bench {
+export class LiveRun {
   readonly source: SpanSource
   private readonly readers: readonly GatheredSpans[]
-  private readonly before: Required<Setting>
 
   constructor(
     private readonly found: FoundRun,
-    readonly controller: Controller | undefined,
     private readonly stepped: (steps: number) => void,
   ) {
     const { trainer, engine } = sourceOfRun(found)
@@ -26,49 +22,20 @@ export class LiveRun implements Bench {
     const taken = trainer.reader === engine.reader ? made : new GatheredSpans(trainer.reader)
     this.readers = made === taken ? [made] : [made, taken]
     this.source = { trainer: { ...trainer, reader: taken }, engine: { ...engine, reader: made } }
-    this.before = this.setting()
   }
 
-  setting(): Required<Setting> {
-    const { ring } = this.source.engine
-    const facts = this.found.engine.spans.rings().find(one => one.ring === ring)
-    if (facts === undefined) throw new MillraceError('the feed was closed while it was looked at')
-    return { workers: facts.workers, depth: facts.depth }
-  }
-
-  async set(setting: Setting): Promise<void> {
-    if (this.controller === undefined)
-      throw new MillraceError('a running trainer is changed with --control only')
-    await this.controller.ask(setting)
-  }
-
-  /** Sets workers and depth as they were found, and ends a rest. */
-  async restore(): Promise<void> {
-    const { workers, depth } = this.setting()
-    const changed = workers !== this.before.workers || depth !== this.before.depth
-    if (changed) await this.controller?.ask(this.before)
-  }
-
-  /** The same without waiting for the answer: on Ctrl-C. */
-  restoreNow(): void {
-    this.controller?.write({ ...this.before, restUntil: 1 }, true)
-  }
-
-  measure(length: Length): Promise<Measured> {
+  /** Resolves with the steps that began meanwhile. */
+  async measure({ steps, seconds, most }: Length): Promise<number> {
     this.look(Number.POSITIVE_INFINITY)
-    return this.measureFrom(monotonicMs(), length, LOOK)
-  }
-
-  /** From a moment on, which may have passed; looks every `often` ms. */
-  async measureFrom(begun: number, { steps, seconds, most }: Length, often: number): Promise<Measured> {
-    const passed = () => (monotonicMs() - begun) / 1000
-    const now: Measured = { steps: 0, samples: 0, seconds: 0, bytes: 0 }
-    for (;;) {
-      this.look(begun, now)
-      this.stepped(now.steps)
-      if (passed() >= most || (now.steps >= steps && passed() >= seconds)) return now
-      this.check()
-      await sleep(often)
+    const begun = monotonicMs()
+    for (let seen = 0; ; ) {
+      seen += this.look(begun)
+      this.stepped(seen)
+      const passed = (monotonicMs() - begun) / 1000
+      if (passed >= most || (seen >= steps && passed >= seconds)) return seen
+      checkAlive(this.found.engine.pid, 'the engine')
+      checkAlive(this.found.trainer.pid, 'the trainer')
+      await sleep(LOOK)
     }
   }
 
@@ -78,46 +45,21 @@ export class LiveRun implements Bench {
     for (const reader of this.readers) reader.look()
   }
 
-  get alive(): boolean {
-    try {
-      this.check()
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  private check(): void {
-    const { trainer, engine } = this.found
-    checkAlive(engine.pid, 'the engine')
-    checkAlive(trainer.pid, 'the trainer')
-  }
-
-  /** Adds what went through since it was last looked. Steps that began before `begun` are not counted. */
-  private look(begun: number, now?: Measured): void {
-    const { trainer, engine } = this.source
-    for (const reader of this.readers) {
-      for (const { kind, ring, start, duration, lane, rows, joined, bytes } of reader.look()) {
-        if (now === undefined || start < begun) continue
+  /** Steps that were told since it was last looked, of those that began from `begun` on. */
+  private look(begun: number): number {
+    const { trainer } = this.source
+    let steps = 0
+    for (const reader of this.readers)
+      for (const { kind, ring, start, lane, joined } of reader.look())
         if (
           reader === trainer.reader &&
           ring === trainer.ring &&
           lane.kind === 'consumer' &&
-          kind === 'step'
-        ) {
-          now.steps += Math.max(1, joined)
-          now.samples += rows
-          now.seconds = Math.max(now.seconds, (start + duration - begun) / 1000)
-        }
-        if (reader === engine.reader && ring === engine.ring && lane.kind === 'worker') now.bytes += bytes
-      }
-    }
-  }
-
-  /** Nothing is asked for any more. */
-  close(): void {
-    this.controller?.close()
-    this.found.close()
+          kind === 'step' &&
+          start >= begun
+        )
+          steps += Math.max(1, joined)
+    return steps
   }
 }
 

@@ -1,6 +1,7 @@
 /** What makers said of bad samples, kept until their batch is delivered. */
-import { noteBad } from '../control/ring-note.js'
+
 import type { BadReport } from '../plan/job.js'
+import { noteBad } from './ring-note.js'
 
 export class BadReports {
   private reports: BadReport[] = []

@@ -4,7 +4,7 @@
  */
 import { EngineError } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
-import { type Claim, CONTROL_BYTES, MAX_MAKERS, type Ring, type RingStart } from '../../batch/ring.js'
+import { type Claim, CONTROL_BYTES, type Ring, type RingStart } from '../../batch/ring.js'
 import { Header, type Slot } from '../../batch/slot.js'
 import { SpanFile } from '../../spans/file.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
@@ -12,8 +12,6 @@ import { SpanSums } from '../../spans/sums.js'
 import { BlockCache, type BlockCacheStats } from '../../store/block-cache.js'
 import { vacate } from '../../system/memory/memory.js'
 import { cantExit } from '../../system/process/exit.js'
-import { Control } from '../control/control.js'
-import { forgetRing, noteBad, noteRing } from '../control/ring-note.js'
 import { type BadRow, CpuDecoder, type DecoderJob } from '../make/cpu-decoder.js'
 import { nameBad } from '../make/failures.js'
 import type { Budget } from '../plan/budget.js'
@@ -32,6 +30,7 @@ import { RingDepth } from './ring-depth.js'
 import { ringFacts } from './ring-facts.js'
 import type { RingMemory } from './ring-memory.js'
 import { ringName } from './ring-name.js'
+import { forgetRing, noteBad, noteRing } from './ring-note.js'
 import { SampleTimeout, unlessFailed } from './sample-timeout.js'
 
 /** How often (ms) hung samples are looked for while a batch is waited for. */
@@ -103,7 +102,6 @@ export class Feeding {
     const made = await newRing(plan, options, start)
     const pool = options.workers > 0 ? Pool.shared() : undefined
     const feeding = new Feeding(plan, options, made, pool)
-    Control.shared().add(feeding, pool ? (made.job.makers ?? MAX_MAKERS) : 0)
     if (pool) {
       const owner: RingOwner = {
         bad: report => feeding.reports.add(report),
@@ -306,7 +304,6 @@ export class Feeding {
     this.fail(new EngineError('the loader was closed while a batch was waited for'))
     this.ring.pause()
     this.alone?.close()
-    Control.shared().remove(this.job.id)
     this.spans?.closeRing(this.job.id)
     forgetRing(this.job.id)
     await this.pool?.remove(this.job.id)

@@ -31,7 +31,7 @@ function stepLine({ a }: Case): string[] {
 function caveats({ e, a }: Case): (string | null)[] {
   return [
     a.idealFrom === 'upper'
-      ? `whether the workers slow the trainer is not known: no step was measured while they rested (${e.probes.noRest ? 'no batch lay ready for one' : 'millrace diagnose --attach PID --control does that, where batches lie ready'})`
+      ? "whether the workers slow the trainer is not known: give a step's own time (--step-ms, in Python step_ms)"
       : null,
     a.makers.cpuMsPerSample === null && e.makers.length > 0
       ? "the system tells no CPU time of threads: the workers' time is divided by kind of work"
@@ -106,9 +106,7 @@ const doubled: Line = ({ e }) => {
   if (gain === null || doubled === undefined) {
     const { workers, foreign } = e.facts
     if (workers === 0 || foreign !== undefined) return [] // it can't be tried
-    return [
-      'whether more reads at a time would help was not tried: millrace diagnose FEED does, and --attach PID --control',
-    ]
+    return ['whether more reads at a time would help was not tried: millrace diagnose FEED does']
   }
   return [
     `twice the reads in flight (${doubled.doubledWorkers} workers in place of ${doubled.workers}) gained ${percent(gain)}`,

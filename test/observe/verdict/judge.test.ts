@@ -661,7 +661,7 @@ describe('words', () => {
     const text = explain(judge(blind))
     expect(text).toContain('the machine was not looked at')
     expect(text).toContain('no CPU time')
-    expect(text).toContain('--attach PID --control')
+    expect(text).toContain("give a step's own time")
   })
 })
 
@@ -855,13 +855,3 @@ function uneven(e: Evidence): Evidence {
 function rank(rank: number, capacity: number) {
   return { rank, steps: 200, supplyMs: 10, computeMs: 20, capacity }
 }
-
-test('what could not be measured is named with its reason: not asked for, or no batch lay ready', () => {
-  const evidence = made({})
-  const caveat = (e: Evidence) =>
-    judge(e).evidence.find(line => line.includes('slow the trainer is not known'))
-  expect(caveat(evidence)).toContain('diagnose --attach PID --control does that')
-  const tried = caveat({ ...evidence, probes: { ...evidence.probes, noRest: true } })
-  expect(tried).toContain('no batch lay ready')
-  expect(tried).not.toContain('--control')
-})
