@@ -74,6 +74,19 @@ def test_guide(data):
 
 
 @pytest.mark.usefixtures("engine")
+def test_readme_begins_with_a_loop_that_runs(data):
+    """What it is, the Python loop, the two commands, and only then the demo."""
+    readme = (DOCS.parent / "README.md").read_text("utf8")
+    (loop,) = re.findall(r"^```python\n(.*?)^```", readme, re.M | re.S)
+    assert readme.index(loop) < readme.index("npm ci && npm start") < readme.index("The demo makes")
+    seen = []
+    scope = {"train": lambda *arrays: seen.append([tuple(array.shape) for array in arrays])}
+    loop = loop.replace("photos/train", "data/train").replace("batch(256)", "batch(5)")
+    exec(loop if torch.cuda.is_available() else loop.replace('device="cuda"', ""), scope)
+    assert seen == [[(5, 3, 224, 224), (5,)]] * 2
+
+
+@pytest.mark.usefixtures("engine")
 def test_recipes_of_formats(tmp_path, monkeypatch):
     """All feeds are right as definitions: what the engine misses are the files."""
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,9 @@ import copy
 import logging
 import os
 import pickle
+import re
 from operator import attrgetter
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,13 @@ def feed(fake):
 def test_names_of_torchvisions_operators(name, said):
     with pytest.raises(AttributeError, match=said):
         getattr(millrace.image("jpg"), name)
+
+
+def test_the_guides_name_what_a_feed_has():
+    guides = "".join(page.read_text("utf8") for page in (Path(__file__).parents[3] / "docs").glob("*.md"))
+    names = [name for name in vars(millrace.Feed) if not name.startswith("_")]
+    assert "show" in names and "tensorflow" in names
+    assert [name for name in names if not re.search(rf"[.`]{name}\b", guides)] == []
 
 
 # ------------------------------------------------------------------ options
