@@ -96,6 +96,17 @@ PIXELS = {
     "autocontrast": ([CROP, v2.RandomAutocontrast(1.0), BYTES], 1, 1.0),
     "sharpened": ([CROP, v2.RandomAdjustSharpness(2, p=1.0), BYTES], 1, 1.0),
     "blurred": ([CROP, v2.GaussianBlur(5, 1.2), BYTES], 1, 1.0),
+    # Of PIL's pictures torchvision makes others here: the guide says so.
+    "hue": ([v2.ToImage(), CROP, v2.ColorJitter(hue=(0.1, 0.1))], 1, 1.0),
+    "sheared": (
+        [
+            v2.ToImage(),
+            CROP,
+            v2.RandomAffine((30, 30), shear=(9, 9), interpolation=InterpolationMode.BILINEAR),
+        ],
+        1,
+        1.0,
+    ),
     "turned": ([v2.ToImage(), CROP, v2.RandomRotation((30, 30), InterpolationMode.BILINEAR)], 1, 1.0),
     # Corners that may move by no pixel, and noise of no strength, leave the picture as it is.
     "no perspective": ([CROP, v2.RandomPerspective(0.0, p=1.0), BYTES], 1, 1.0),
