@@ -1,9 +1,32 @@
-/** Words the message for a sample that lacks a column: the columns it has, and the likely cause where one is known. */
+/** The column that a field has of a sample; and words for one that lacks it: the columns it has, and the likely cause where one is known. */
 import { nearest } from '../basics/errors.js'
 import type { Column, Source } from './source.js'
 
 /** Names shorter than this are too like each other: `jpg` and `png`. */
 const LONG_ENOUGH = 4
+
+/**
+ * The first value that is there of a field's alternatives. Null is absence; where `missing` stands for that, so are a class that is NaN
+ * and a text that is empty, unless it `isSaid`.
+ */
+export function presentValue<Value>(
+  { from, as, missing }: { from: readonly string[]; as: string; missing?: unknown },
+  columns: Readonly<Record<string, Value | null | undefined>>,
+  isSaid: (name: string) => boolean,
+): Value | undefined {
+  for (const name of from) {
+    const value = columns[name]
+    if (value === undefined || value === null) continue
+    const isEmpty =
+      missing !== undefined && (value === '' ? !isSaid(name) : as === 'class' && Number.isNaN(value))
+    if (!isEmpty) return value
+  }
+}
+
+/** Whether an empty text is what the sample says there. In a list of files, an empty cell stands for nothing. */
+export function says(source: Source, row: number, name: string): boolean {
+  return source.present?.(row).columns.includes(name) ?? true
+}
 
 /** `sample`: what was read of it, for sources that name no columns ahead (datasets in Python). */
 export function missingColumn(

@@ -17,6 +17,7 @@ export function decodeClass(value: Value, table: ClassTable): number {
   const name = decodeText(value).trim()
   const number = table.get(name)
   if (number !== undefined) return number
+  if (Number.isNaN(value)) throw new DecodeError('is NaN: "missing" of the field says what stands for that')
   const near = name.length * table.size > MOST_COMPARED ? undefined : nearest(name, table.keys())
   const hint = near === undefined ? '' : ` (did you mean ${JSON.stringify(near)}?)`
   throw new DecodeError(

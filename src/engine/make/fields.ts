@@ -1,7 +1,8 @@
 /** The fields of a job: how each is made, and which of a sample's columns it is made of. */
 import { decodeBoxes } from '../../decode/array/boxes.js'
 import type { Rows } from '../../decode/array/rows.js'
-import { isColumn, missingColumn, missingOf } from '../../source/missing.js'
+import type { NormalField } from '../../define/types.js'
+import { isColumn, missingColumn, missingOf, presentValue, says } from '../../source/missing.js'
 import type { Column, Source } from '../../source/source.js'
 import { compileField } from '../../transform/compile.js'
 import type { FieldProgram } from '../../transform/field.js'
@@ -16,6 +17,7 @@ export interface CompiledField {
   index: number
   name: string
   from: readonly string[]
+  as: NormalField['as']
   program: FieldProgram
   /** What is made where a sample has none of its columns; absent: such a sample is bad. */
   missing: MissingProgram | undefined
@@ -39,6 +41,7 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
         index,
         name: field.name,
         from: field.from,
+        as: field.as,
         follows: field.follow !== undefined,
         program,
         missing: compileMissing(field, functions.tokenizers?.get(field.name)),
@@ -61,11 +64,8 @@ export function columnOf(
   row: number,
   names: ColumnNames,
 ): Column | undefined {
-  for (const name of field.from) {
-    const value = columns[name]
-    if (value === undefined || value === null) continue
-    if (value !== '' || field.missing === undefined || says(source, row, name, names)) return value
-  }
+  const value = presentValue(field, columns, name => names === 'made' || says(source, row, name))
+  if (value !== undefined) return value
   const possible = source.present?.(row).possible ?? source.columns
   const all = names === 'all' && possible.length < MANY_COLUMNS
   const unknown = all && !field.from.some(name => possible.some(column => isColumn(name, column)))
@@ -81,11 +81,6 @@ export function columnOf(
   const why =
     field.missing === undefined ? '' : '. No sample of the source has it, so "missing" does not help'
   throw new FieldFailure(field.name, new NoColumn(lack + why), 'read')
-}
-
-/** Whether an empty text is what the sample says there. In a list of files, an empty cell stands for nothing. */
-function says(source: Source, row: number, name: string, names: ColumnNames): boolean {
-  return names === 'made' || (source.present?.(row).columns.includes(name) ?? true)
 }
 
 /** The boxes of a sample, for an operator that looks at them before its image is decoded. */

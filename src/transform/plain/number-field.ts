@@ -7,7 +7,7 @@ import { isNpy, openNpy } from '../../decode/array/npy.js'
 import { plainArray } from '../../decode/array/plain-array.js'
 import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
-import { shown } from '../../decode/text/text.js'
+import { decodeText, shown } from '../../decode/text/text.js'
 import type { NormalizeParams } from '../../define/operators/number.js'
 import type { NormalField, NormalOp } from '../../define/types.js'
 import type { DenseProgram, FieldValue, RowContext, UserMap } from '../field.js'
@@ -103,6 +103,14 @@ export function singleNumber(value: FieldValue): number {
   if (!isTiled(value)) return decodeFloat(value)
   checkScalar(value, 'float')
   return Number(scalarOf(value))
+}
+
+/** The name of a class: text, a number, or an array of one integer. */
+export function classNameOf(value: FieldValue): string {
+  if (value instanceof Uint8Array && isNpy(value)) return classNameOf(openNpy(value))
+  if (!isTiled(value)) return decodeText(value).trim()
+  checkScalar(value, 'class')
+  return String(scalarOf(value))
 }
 
 function scalarOf(array: TiledArray): number | bigint {

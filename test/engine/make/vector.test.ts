@@ -9,6 +9,7 @@ import { planFeed } from '../../../src/engine/plan/plan.js'
 import { category, csv, feed, float, subset, vector } from '../../../src/index.js'
 import { type FeedJson, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
+import { npyOf } from '../../support/npy.js'
 
 const root = temporaryFolder()
 const rows = ['a,f2,f1,name', '1,10,,b', '2,20,0.5,a', '3,30,1.5,10', '6,,NaN,9']
@@ -145,4 +146,26 @@ test('the builders write the same', () => {
     y: { from: 'y', as: 'float', apply: [{ normalize: { mean: 1, std: 2 } }] },
     z: { from: 'z', as: 'class' },
   })
+})
+
+test('names that are found: numbers as numbers, however large; NaN is none, an empty text is one', async () => {
+  const lines = ['x,big,t', '3,1152921504606846979,b', 'NaN,1152921504606846977,""', '1,1152921504606846978,']
+  writeFileSync(join(root, 'names.csv'), `${lines.join('\n')}\n2,1152921504606846976,a\n`)
+  writeFileSync(join(root, 'ten.npy'), npyOf([3], Uint8Array.of(10, 9, 10)))
+  const numbered = (
+    from: string,
+    field: Partial<FieldJson> = {},
+    source: FeedJson['source'] = { csv: 'names.csv' },
+  ) =>
+    all({
+      source,
+      fields: { x: { from, as: 'class', ...field } as FieldJson },
+      batch: { size: 4, last: 'keep' },
+    })
+  expect(await numbered('x', { missing: -1 })).toEqual([2, -1, 0, 1])
+  expect(await numbered('x', { missing: -1, classes: ['1', '2', '3'] })).toEqual([2, -1, 0, 1])
+  await expect(numbered('x')).rejects.toThrow(/names\.csv:1 .*is NaN: "missing" of the field/)
+  expect(await numbered('big')).toEqual([3, 1, 2, 0])
+  expect(await numbered('t', { missing: -1 })).toEqual([2, 0, -1, 1])
+  expect(await numbered('data', {}, { npy: { path: 'ten.npy', rows: 'axis' } })).toEqual([1, 0, 1])
 })

@@ -4,9 +4,9 @@
  * and kept in the cache folder, for as long as the data are the same.
  */
 import { createHash } from 'node:crypto'
+import { isTiled } from '../../../basics/array.js'
 import { DecodeError, DefinitionError, nearest } from '../../../basics/errors.js'
 import { after, type Maybe } from '../../../basics/maybe.js'
-import { decodeText } from '../../../decode/text/text.js'
 import { checkNumberOps, isOpenField, isOpenOp, isPattern } from '../../../define/operators/number.js'
 import type { NormalFeed, NormalField } from '../../../define/types.js'
 import { NumberBuilder, TextBuilder } from '../../../source/index/columns.js'
@@ -14,7 +14,7 @@ import { IndexFile } from '../../../source/index/file.js'
 import { wrongLength } from '../../../source/index/of-file.js'
 import { obtainIndex } from '../../../source/index/place.js'
 import { writeIndex } from '../../../source/index/write.js'
-import { listed } from '../../../source/missing.js'
+import { listed, presentValue, says } from '../../../source/missing.js'
 import { attachSource, openSources } from '../../../source/registry.js'
 import type { OpenContext, Source } from '../../../source/source.js'
 import { named, rowsByUnit, scanRows } from '../../../source/values/scan.js'
@@ -22,14 +22,14 @@ import { Reader } from '../../../store/reader.js'
 import type { ByteRange } from '../../../store/store.js'
 import { Stores } from '../../../store/stores.js'
 import type { Columns } from '../../../transform/field.js'
-import { compileNumberOps } from '../../../transform/plain/number-field.js'
+import { classNameOf, compileNumberOps } from '../../../transform/plain/number-field.js'
 import { numberIn, withRead } from '../../../transform/plain/vector-field.js'
 import type { JobSource } from '../job.js'
 
 /** More names than this are no categories. */
 const MOST_CLASSES = 65_536
 /** Part of what statistics are kept by: counted up when they are computed in another way. */
-const VERSION = 1
+const VERSION = 2
 const KIND = 'statistics'
 
 /** The main source, open. */
@@ -159,15 +159,18 @@ function numbers(values: Float64Array): NumberBuilder {
 
 // ------------------------------------------------------------------ categories
 
-/** All names of the column, sorted: numbers as numbers, texts by their code points. */
+/** All names of the column, sorted: numbers as numbers, texts by their code points. NaN is none. */
 async function vocabulary(field: NormalField, main: Main): Promise<string[]> {
   const index = await kept(field, main, [], ['names'], async () => {
     const names = new Set<string>()
     let isNumeric = true
     await scan(field, main, value => {
       if (value === undefined || value === null) return
-      isNumeric &&= typeof value === 'number' || typeof value === 'bigint'
-      names.add(decodeText(value).trim())
+      const isNumber = typeof value === 'number' || typeof value === 'bigint' || isTiled(value)
+      const called = classNameOf(value)
+      if (isNumber && called === 'NaN') return
+      isNumeric &&= isNumber
+      names.add(called)
       if (names.size > MOST_CLASSES)
         throw new DefinitionError(
           `fields.${field.name}`,
@@ -176,7 +179,7 @@ async function vocabulary(field: NormalField, main: Main): Promise<string[]> {
     })
     const bytes = [...names].map(name => Buffer.from(name))
     const sorted = isNumeric
-      ? [...names].sort((a, b) => Number(a) - Number(b))
+      ? [...names].sort((a, b) => Number(a) - Number(b) || (BigInt(a) < BigInt(b) ? -1 : 1))
       : bytes.sort(Buffer.compare).map(name => name.toString())
     const column = new TextBuilder()
     for (const name of sorted) column.push(name)
@@ -192,10 +195,11 @@ type Value = Columns[string]
 
 /** Goes through all rows. A field of alternatives has the first that is there. */
 async function scan(
-  { name, from, as, missing }: NormalField,
+  field: NormalField,
   { attached, drops, context }: Main,
   visit: (value: Value, column: number) => void,
 ): Promise<void> {
+  const { name, from, as } = field
   using stores = new Stores({ access: 'sequential' })
   const reader = new Reader(stores)
   for (const source of attached) {
@@ -207,20 +211,18 @@ async function scan(
         throw new DecodeError(`field ${name}, column "${from[column]}": ${error.message}`, { cause: error })
       }
     }
-    const look = (sample: Columns): void => {
+    const look = (sample: Columns, at: number): void => {
       if (as === 'vector') for (let i = 0; i < from.length; i++) one(sample[from[i]], i)
       else
         one(
-          from
-            .map(column => sample[column])
-            .find(value => value !== undefined && value !== null && !(value === '' && missing !== undefined)),
+          presentValue(field, sample, column => says(source, at, column)),
           0,
         )
     }
-    const row = (sample: Columns): Maybe<void> =>
+    const row = (sample: Columns, at: number): Maybe<void> =>
       after(
         withRead(sample, from, (range, into) => reader.readInto(range as ByteRange, into) as Maybe<void>),
-        look,
+        read => look(read, at),
       )
     const fault = (error: unknown, at: number): void => {
       if (drops && error instanceof DecodeError) return
