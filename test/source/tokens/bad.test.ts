@@ -165,6 +165,16 @@ describe('when it is opened', () => {
     ['packed.bin', gzipSync(text), {}, /compressed with gzip, not a file of tokens: unpack it/],
     ['zip.bin', Buffer.concat([Buffer.from('PK\x03\x04'), noise(400)]), {}, /a zip archive/],
     ['picture.bin', Buffer.concat([png, noise(400)]), {}, /a PNG picture/],
+    ['sqlite.bin', Buffer.concat([Buffer.from('SQLite format 3\0'), noise(400)]), {}, /a database of SQLite/],
+    ['gguf.bin', Buffer.concat([Buffer.from('GGUF\x03\0\0\0'), noise(400)]), {}, /a program or a model/],
+    ['utf16.bin', Buffer.from(`\ufeff${text}`, 'utf16le'), {}, /text in UTF-16/],
+    // As pyarrow begins a stream with a column of i32.
+    [
+      'stream.bin',
+      Buffer.concat([Buffer.from('ffffffff78000000100000000000', 'hex'), noise(400)]),
+      {},
+      /an Arrow stream, not a file of tokens/,
+    ],
     ['text.bin', text, {}, /text\.bin is text \("\{\\"text\\":/],
     ['text.bin', 'Grüße aus Zürich, '.repeat(300), { dtype: 'u16' }, /is text .*millrace tokenize/],
     ['a.dat', noise(400), {}, /a\.dat: its name does not end in \.bin or \.npy.*"dtype": "u16"/],

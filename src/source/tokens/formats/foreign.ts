@@ -13,7 +13,7 @@ export const FIRST_BYTES = 4096
 /** Bytes that are text for certain, if all of them are: of fewer, some tokens may be letters by chance. */
 const TEXT_BYTES = 64
 
-/** Compressed files and pictures, which `foreignKind` does not know: text may be compressed so. */
+/** Compressed files, pictures and others, which `foreignKind` does not know: text may be compressed so. */
 const OTHERS: readonly { begins: RegExp; what: string; todo: string }[] = [
   { begins: /^1f8b08[01]/, what: 'compressed with gzip', todo: 'unpack it (gunzip -k FILE)' },
   { begins: /^28b52ffd/, what: 'compressed with zstd', todo: 'unpack it (unzstd FILE)' },
@@ -24,6 +24,23 @@ const OTHERS: readonly { begins: RegExp; what: string; todo: string }[] = [
     begins: /^.{6}(?:00){5}7b22/,
     what: 'a safetensors file',
     todo: 'use the source of that name, {"safetensors": …}',
+  },
+  // No length, that of the schema, and its first offset.
+  {
+    begins: /^f{8}.[08]..0000(?:10|0c)00/,
+    what: 'an Arrow stream',
+    todo: 'use the source of that name, {"arrow": …}',
+  },
+  {
+    begins: /^53514c69746520666f72/,
+    what: 'a database of SQLite',
+    todo: 'export its texts (millrace tokenize)',
+  },
+  { begins: /^(?:7f454c46|47475546)/, what: 'a program or a model', todo: 'name files of tokens' },
+  {
+    begins: /^fffe(?!00)..00(?!00)..00/,
+    what: 'text in UTF-16',
+    todo: 'save it as UTF-8 (millrace tokenize)',
   },
 ]
 
