@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/verbs.js'
@@ -75,9 +75,13 @@ describe('a wrong command line', () => {
 describe('errors', () => {
   it('name an --out of pack that lies in the source', async () => {
     const pictures = join(folder, 'pictures')
+    const link = join(folder, 'link-to-pictures')
+    symlinkSync(pictures, link)
     for (const [source, out] of [
       [pictures, pictures],
       [pictures, join(pictures, 'shards')],
+      [pictures, link],
+      [link, join(pictures, 'shards')],
     ]) {
       const { code, stderr } = await millrace('pack', source, '--out', out)
       expect({ code, stderr }).toMatchObject({
@@ -90,6 +94,12 @@ describe('errors', () => {
     const again = await millrace('pack', `${packed}/*.tar`, '--out', packed, '--prefix', 'other')
     expect(again.stderr).toContain(`--out ${packed} lies in the source`)
     expect(readdirSync(packed).filter(name => name.startsWith('other'))).toEqual([])
+  })
+
+  it('name a path of serve that is too long for a socket', async () => {
+    const { code, stderr } = await millrace('serve', '--socket', join(folder, 'x'.repeat(120)))
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/more than the 107 of a socket's path: take a shorter one/)
   })
 
   it('say where serve listens, and which folder it made', async () => {

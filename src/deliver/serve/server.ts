@@ -96,8 +96,16 @@ export async function serve(options: ServeOptions): Promise<void> {
   await within(left, LEAVING)
 }
 
+/** Bytes of a socket's path on Linux; Node cuts off what is beyond, and listens elsewhere. */
+const PATH_BYTES = 107
+
 /** Listens at a path that only this user can reach. */
 async function listen(server: Server, path: string): Promise<void> {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > PATH_BYTES)
+    throw new MillraceError(
+      `can't listen at ${path}: its ${bytes} bytes are more than the ${PATH_BYTES} of a socket's path: take a shorter one`,
+    )
   makeFolder(dirname(path), 0o700)
   const before = process.umask(0o177)
   try {

@@ -7,8 +7,8 @@
  *
  * Stopped at any moment, even by kill -9, and started again, it goes on with the shards that are missing.
  */
-import { existsSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readdirSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../../basics/errors.js'
 import type { SourceJson } from '../../define/types.js'
 import { expandBraces } from '../../source/find/braces.js'
@@ -104,12 +104,15 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
 
 /** Shards in a folder of the source, or that its pattern matches, would be part of it when it is read next. */
 function refuseOwnSource(json: SourceJson, out: string, prefix: string): void {
-  const shard = join(out, `${prefix}-000000.tar`)
+  const folder = realOf(out)
+  const shard = join(folder, `${prefix}-000000.tar`)
   const own = textsIn(json).find(text => {
     if (text === '' || schemeOf(text) !== undefined) return false
     const path = resolve(text)
     if (isGlob(path)) return expandBraces(path).some(pattern => isGlob(pattern) && matches(pattern, shard))
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() && `${out}/`.startsWith(`${path}/`)
+    return (
+      statSync(path, { throwIfNoEntry: false })?.isDirectory() && `${folder}/`.startsWith(`${realOf(path)}/`)
+    )
   })
   if (own === undefined) return
   throw new SourceError(`--out ${out} lies in the source, ${own}: give a folder of its own for the shards`, {
@@ -119,8 +122,13 @@ function refuseOwnSource(json: SourceJson, out: string, prefix: string): void {
 
 function matches(pattern: string, path: string): boolean {
   const { base, test } = compileGlob(pattern)
-  const below = base === '/' ? '/' : `${base}/`
+  const below = base === '/' ? '/' : `${realOf(base)}/`
   return path.startsWith(below) && test(path.slice(below.length))
+}
+
+/** A path without links; its last parts need not be there. */
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realOf(dirname(path)), basename(path))
 }
 
 /** The folders and patterns that a source names, in lists and sources within it too. */
