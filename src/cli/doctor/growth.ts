@@ -1,7 +1,7 @@
 /** Whether the memory of a process grows: a line through what it had, look by look. */
 import { HostSampler } from '../../observe/host/sampler.js'
 import { bytes, duration } from '../units.js'
-import type { Finding } from './finding.js'
+import type { Finding } from './check.js'
 
 export interface MemoryPoint {
   seconds: number

@@ -1,8 +1,10 @@
 /** `millrace doctor`: what this machine and installation can do, and what to do about what they can't. */
 import { command, UsageError } from '../command.js'
-import type { Finding } from '../doctor/finding.js'
-import { findings } from '../doctor/findings.js'
+import { type Finding, findAll } from '../doctor/check.js'
+import { INSTALLATION, MACHINE } from '../doctor/checks.js'
+import { gpuFindings } from '../doctor/gpus.js'
 import { growthFinding, watchMemory } from '../doctor/growth.js'
+import { lookAtMachine } from '../doctor/machine.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { counted } from '../units.js'
@@ -29,21 +31,25 @@ export const doctor = command({
     if (pid === undefined && seconds !== undefined)
       throw new UsageError('--seconds says how long a process is watched: give --pid PID with it')
     const found = pid === undefined ? await findings() : [await growth(pid, seconds ?? SECONDS)]
-    const bad = found.filter(finding => finding.verdict === 'bad').length
-    const warnings = found.filter(finding => finding.verdict === 'warn').length
-    if (pid !== undefined)
-      return { json: { ok: bad === 0, findings: found }, text: lines(found), code: bad > 0 ? 1 : 0 }
-    const summary =
-      bad > 0
-        ? `${counted(bad, 'thing')} Millrace can't do without`
-        : `ready${warnings > 0 ? `, with ${counted(warnings, 'remark')}` : ''}`
+    const [bad, warnings] = ['bad', 'warn'].map(
+      word => found.filter(({ verdict }) => verdict === word).length,
+    )
+    const remarks = warnings > 0 ? `, with ${counted(warnings, 'remark')}` : ''
+    const summary = bad > 0 ? `${counted(bad, 'thing')} Millrace can't do without` : `ready${remarks}`
     return {
       json: { ok: bad === 0, findings: found },
-      text: `${lines(found)}\n\n${summary}`,
+      text: pid === undefined ? `${lines(found)}\n\n${summary}` : lines(found),
       code: bad > 0 ? 1 : 0,
     }
   },
 })
+
+async function findings(): Promise<Finding[]> {
+  // A second's look at the machine, while the rest is tried.
+  const machine = lookAtMachine()
+  const found = [...(await findAll(INSTALLATION, undefined)), ...(await gpuFindings())]
+  return [...found, ...(await findAll(MACHINE, await machine))]
+}
 
 async function growth(pid: number, seconds: number): Promise<Finding> {
   const progress = new Progress(`process ${pid}`, { unit: 'looks' })
@@ -55,10 +61,6 @@ async function growth(pid: number, seconds: number): Promise<Finding> {
 function lines(found: readonly Finding[]): string {
   return table(
     ['', 'what', 'found'],
-    found.map(({ verdict, what, is, todo }) => [
-      MARKS[verdict],
-      what,
-      todo === undefined ? is : `${is}: ${todo}`,
-    ]),
+    found.map(({ verdict, what, is, todo }) => [MARKS[verdict], what, todo ? `${is}: ${todo}` : is]),
   )
 }
