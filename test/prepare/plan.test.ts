@@ -83,6 +83,7 @@ describe('millrace plan', () => {
     expect(fed.cost - trainer.cost).toBeCloseTo(((3 * 5625) / 3600) * 8 * 3, 3)
     expect(run()).toContain('20.5 k samples/s, 2.10 GiB/s read')
     expect(run()).toContain('4.0 times as long, and $112.50 more')
+    expect(run('--epochs', '1')).toMatch(/^never waits +20\.5 k +100\.0 % +1:03 +0\.14 +\$0\.42$/m)
   })
 
   test('over samples, of a feed that is measured: only the step is asked for', () => {
@@ -118,6 +119,10 @@ describe('millrace plan', () => {
     const all = problem('plan')
     for (const name of ['samples', 'batch', 'step-ms', 'tokens', 'step-tokens'])
       expect(all).toContain(`--${name} `)
+    expect(all).toContain('FEED')
+    expect(problem(...RUN, '--batch', '8')).toMatch(/--batch is for a run over samples/)
+    for (const [name, value] of Object.entries({ 'step-ms': '5', parameters: '7B', flops: '1T' }))
+      expect(problem(...RUN, `--${name}`, value)).toMatch(/give one of them/)
     expect(problem(...RUN, '--feed-tokens', 'many')).toMatch(/amount such as 100B/)
     const pictures = JSON.stringify({
       source: { synthetic: { count: 10, images: { width: 8, height: 8 } } },

@@ -64,6 +64,13 @@ export const plan = command({
     const what = ofTokens ? 'tokens' : 'samples'
     const missing = missingFor(values, ofTokens, feed !== undefined)
     if (missing.length > 0) throw new UsageError(`millrace plan over ${what} needs ${missing.join('; ')}`)
+    const alien = ofTokens && SAMPLE_OPTIONS.find(name => values[name] !== undefined)
+    if (alien) throw new UsageError(`--${alien} is for a run over samples, and this one is over tokens`)
+    const speeds = [values['step-ms'], values['steps-per-second'], parameters ?? flops]
+    if (speeds.filter(speed => speed !== undefined).length > 1)
+      throw new UsageError(
+        '--step-ms, --steps-per-second, and --parameters with --flops all say how fast the trainer is: give one of them',
+      )
     const told = values[`feed-${what}`]
     if (feed !== undefined && told !== undefined)
       throw new UsageError(`FEED is measured, and --feed-${what} says what it gives: give one of them`)
@@ -100,6 +107,8 @@ export const plan = command({
   },
 })
 
+/** Options that only a run over samples has. */
+const SAMPLE_OPTIONS = ['samples', 'batch', 'sample-bytes', 'feed-samples'] as const
 /** Options that only a run over tokens has. */
 const TOKEN_OPTIONS = ['tokens', 'step-tokens', 'feed-tokens', 'parameters', 'flops'] as const
 
@@ -133,7 +142,10 @@ function missingFor(given: Given, ofTokens: boolean, measured: boolean): string[
   const any = ofTokens || measured || given.samples !== undefined || given.batch !== undefined
   return found.length === 0 || any
     ? found
-    : [...found, 'or, for a run over tokens, --tokens N, --step-tokens N and how fast the trainer is']
+    : [
+        ...found,
+        'a FEED has the first two. For a run over tokens: --tokens N, --step-tokens N and how fast the trainer is',
+      ]
 }
 
 /** Runs a feed with a trainer that computes nothing, and counts. */
@@ -187,7 +199,7 @@ function describe(
     amount(way.perSecond),
     percent(way.busy),
     longTime(way.seconds),
-    count(way.gpuHours),
+    way.gpuHours < 100 ? amount(way.gpuHours) : count(way.gpuHours),
     money(way.cost ?? 0),
   ]
   const right = (title: string) => ({ title, align: 'right' as const })
