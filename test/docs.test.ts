@@ -103,7 +103,7 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'spans', 'trust', 'install'].map(
+    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'trust', 'install'].map(
       name => `docs/${name}.md`,
     )
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))

@@ -85,7 +85,7 @@ const PYTHON = ['Python', 'python', 'monitor.py', 'python3'] as const
 test.each(withoutPython ? [NODE] : [NODE, PYTHON])(
   'the monitor of the guide to spans, in %s',
   async (_, language, file, command) => {
-    const pages = readFileSync(join(repository, 'docs/spans.md'), 'utf8')
+    const pages = readFileSync(join(repository, 'docs/measure.md'), 'utf8')
     const blocks = [...pages.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))]
     const code = blocks.find(([, text]) => text.includes(file))![1]
     writeFileSync(join(folder, file), code)

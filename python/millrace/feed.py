@@ -59,9 +59,9 @@ class Feed(Opened):
       batches.
     * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
       default 4 and tuned; ``max_depth``: what it may be raised to. ``tune``: "auto" tunes what is not given,
-      "all" also what is, "off" nothing: see docs/tune.md.
+      "all" also what is, "off" nothing: see docs/measure.md.
     * ``affinity``: the cores that workers run on: "off" (the default), "auto" (one each,
-      near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/affinity.md.
+      near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/measure.md.
     * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
       ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
     * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
@@ -74,9 +74,9 @@ class Feed(Opened):
       see docs/plugins.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
-      ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/trace.md.
+      ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/measure.md.
     * ``log``: a folder for the run log, a line of JSON a second (by default MILLRACE_LOG's; False: none): see
-      docs/run-log.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
+      docs/measure.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
     * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
       every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
     """
@@ -340,7 +340,7 @@ class Feed(Opened):
     def step(self) -> StepMark:
         """Says that the training step is over; or, as ``with feed.step():``, from where to where it goes.
 
-        Needed where the host's clock can't tell: see docs/diagnose.md. What comes after it until the next
+        Needed where the host's clock can't tell: see docs/measure.md. What comes after it until the next
         batch is asked for (evaluation, checkpoints) is no part of the step then.
         """
         return StepMark(self._run.consumer)
@@ -349,7 +349,7 @@ class Feed(Opened):
         """What it has done so far, and what the engine says about itself.
 
         ``account`` and ``epoch``: where the time of all its steps went, and of those of its latest epoch
-        (docs/metrics.md); None where that is not known. Of a feed that is closed: as it was at its end.
+        (docs/measure.md); None where that is not known. Of a feed that is closed: as it was at its end.
         """
         return self._run.account.report()
 

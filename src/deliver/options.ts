@@ -26,7 +26,7 @@ export interface OpenOptions extends DeviceOptions {
   workers?: number | 'auto'
   /**
    * The cores that workers run on: "off" (the default: where the system puts them), "auto" (one each, near the GPU, off the
-   * trainer's), or cores such as "2-7,10" or [2, 3] (docs/affinity.md).
+   * trainer's), or cores such as "2-7,10" or [2, 3] (docs/measure.md).
    */
   affinity?: Affinity
   /** Batches made ahead: slots in use. Default: 4, and tuned while it runs. */
@@ -56,9 +56,9 @@ export interface OpenOptions extends DeviceOptions {
   scratch?: number
   /** Seconds that one sample may take before the run ends with its name, and one batch on a device. Default 60. */
   timeout?: number
-  /** How much is written down of what threads do: "counters", "spans" (the default) or "full" (docs/spans.md). */
+  /** How much is written down of what threads do: "counters", "spans" (the default) or "full" (docs/measure.md). */
   observe?: LevelName
-  /** Folder of run logs: a line of JSON a second (docs/run-log.md). Default: MILLRACE_LOG, or none; false: none. */
+  /** Folder of run logs: a line of JSON a second (docs/measure.md). Default: MILLRACE_LOG, or none; false: none. */
   log?: string | false
   /** What spans, run logs and dashboards call the run. By default the kind of its source, and its first path. */
   name?: string

@@ -17,7 +17,7 @@ export interface LoaderStats extends FeedingStats {
   bad: { count: number; samples: BadSample[] }
   /** The device that batches are delivered on. */
   device?: DeviceStats
-  /** Where the time of every step went: in the run so far, and in its latest epoch (docs/metrics.md). */
+  /** Where the time of every step went: in the run so far, and in its latest epoch (docs/measure.md). */
   account: Accounting
   epoch: Accounting
 }

@@ -1,6 +1,6 @@
 /**
  * The spans of this process: one memfd, made when the first feed is opened, that lives as long as the process. Lanes are
- * given to threads here, and rings are named. Other processes can only read it (docs/spans.md).
+ * given to threads here, and rings are named. Other processes can only read it (docs/measure.md).
  */
 import { mapRegion, viewOf } from '../system/memory/foreign.js'
 import { createRegion, free, reserveSync, type SharedRegion, seal } from '../system/memory/memory.js'

@@ -1,6 +1,6 @@
 /**
  * Spans in memory: who did what, when. Every process that writes spans has one file of them (a memfd): a head, a table of
- * lanes, a table of rings, and for each lane its counters and a ring of records. docs/spans.md shows the layout; Python's copy
+ * lanes, a table of rings, and for each lane its counters and a ring of records. docs/measure.md shows the layout; Python's copy
  * is generated from this file (npm run generate).
  */
 

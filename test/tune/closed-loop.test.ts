@@ -31,7 +31,7 @@ const kept = JSON.parse(
 
 /**
  * Cases that fall short: what is reached after a minute, of the best grid point and of where the run began, and how many changes
- * follow. Bars of their own, so that it does not get worse unseen; docs/tune.md says where the tuner is weak.
+ * follow. Bars of their own, so that it does not get worse unseen; docs/measure.md says where the tuner is weak.
  */
 interface Short {
   best?: number

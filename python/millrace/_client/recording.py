@@ -1,4 +1,4 @@
-"""``Feed(trace="run.json.gz")``: a process beside the trainer that writes its trace (docs/trace.md).
+"""``Feed(trace="run.json.gz")``: a process beside the trainer that writes its trace (docs/measure.md).
 
 It only reads, and ends when the feed is closed or the trainer is gone: also after a kill there is a trace.
 """
@@ -18,7 +18,7 @@ from . import process as engines
 
 #: Seconds that it may take to write the end of the file.
 ENDING = 10.0
-#: How its name ends: that says the format (docs/trace.md).
+#: How its name ends: that says the format (docs/measure.md).
 ENDS = (".json", ".json.gz", ".pfw", ".pfw.gz")
 
 

@@ -16,7 +16,7 @@ from .trainer import trainer_facts
 FOREVER = 1e9
 #: The folder of run logs of all feeds that don't say another.
 LOG = "MILLRACE_LOG"
-#: What may be tuned while a feed runs (docs/tune.md).
+#: What may be tuned while a feed runs (docs/measure.md).
 TUNED = ("auto", "all", "off")
 
 

@@ -67,7 +67,7 @@ export const run = command({
       about: 'how much is written down of what threads do: counters, spans or full',
       default: 'spans',
     },
-    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/run-log.md)' },
+    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/measure.md)' },
     cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
     timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
     ...ALLOW_CODE,

@@ -332,7 +332,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }), ...accounts }
   }
 
-  /** The account of the run so far as flat names and numbers, for W&B, TensorBoard and the like: docs/metrics.md. */
+  /** The account of the run so far as flat names and numbers, for W&B, TensorBoard and the like: docs/measure.md. */
   metrics(): Record<string, number> {
     this.checkOpen()
     return this.consumer.run.metrics(this.supply.beside)
@@ -344,19 +344,19 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     return this.consumer.run.evidence(this.supply.beside)
   }
 
-  /** Looks at the loop that runs for some seconds, and says why it waits. It only reads: docs/diagnose.md. */
+  /** Looks at the loop that runs for some seconds, and says why it waits. It only reads: docs/measure.md. */
   async diagnose({ seconds = 10 }: { seconds?: number } = {}): Promise<Diagnosis> {
     await this.ready.then(() => this.checkOpen())
     return (await import('../../observe/watch.js')).watchLoop(this.supply.feeding.id, seconds)
   }
 
-  /** Who did what for this feed since the cursor, and when. Without a cursor: all that is known. See docs/spans.md. */
+  /** Who did what for this feed since the cursor, and when. Without a cursor: all that is known. See docs/measure.md. */
   spans(cursor?: SpanCursor): SpanRead {
     this.checkOpen()
     return this.supply.feeding.spansSince(cursor)
   }
 
-  /** Calls the listener once a second with what happened in it, until it is told to stop: docs/run-log.md. */
+  /** Calls the listener once a second with what happened in it, until it is told to stop: docs/measure.md. */
   async watch(listener: (watched: Watched) => void, { idealMs }: { idealMs?: number } = {}) {
     await this.ready.then(() => this.checkOpen())
     return this.watching.listen(this.told(this.supply), listener, idealMs)

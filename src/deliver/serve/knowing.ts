@@ -1,6 +1,6 @@
 /**
  * What a client may know of its run: where the time of its steps went, and why. The engine's own spans and the trainer's are
- * read here, so that every client is told by the same accounting (docs/metrics.md) and the same verdicts.
+ * read here, so that every client is told by the same accounting (docs/measure.md) and the same verdicts.
  */
 import { freemem } from 'node:os'
 import { account } from '../../observe/account/account.js'

@@ -1,6 +1,6 @@
 /**
  * The accounting of a window: where the time of a step went. Pure: the same evidence gives the same figures.
- * docs/metrics.md says what each of them means.
+ * docs/measure.md says what each of them means.
  */
 import type { Accounting, Evidence, MakerSlice, MakerWork, StepTimes } from '../evidence.js'
 import { STALL } from '../stall.js'

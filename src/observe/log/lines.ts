@@ -1,5 +1,5 @@
 /**
- * The lines of a run log, each a JSON object. The first is the header; then one record a second; the last says how the run ended, where it was not killed. docs/run-log.md has the table of keys.
+ * The lines of a run log, each a JSON object. The first is the header; then one record a second; the last says how the run ended, where it was not killed. docs/measure.md has the table of keys.
  */
 import type { RunRecord } from '../live/record.js'
 

@@ -1,4 +1,4 @@
-/** Every metric by name: what it means, and where in an accounting it stands. docs/metrics.md lists them all. */
+/** Every metric by name: what it means, and where in an accounting it stands. docs/measure.md lists them all. */
 import { PART_NAMES } from '../account/parts.js'
 import { MAKER_TIMES, WORK_KINDS } from '../account/slices.js'
 import type { Accounting } from '../evidence.js'

@@ -1,4 +1,4 @@
-/** The figures that the model needs, from a window of a run. The letters are those of docs/verdicts.md. */
+/** The figures that the model needs, from a window of a run. The letters are those of docs/measure.md. */
 import type { Accounting, Evidence, MakerSlice, MakerWork } from '../evidence.js'
 import { clamp, type Estimate, mean, ratio, sum } from './estimate.js'
 

@@ -1,6 +1,6 @@
 /**
  * Names why a step takes longer than it must. Inconclusive is tested first; then the largest part of a step that is at
- * least 3 % is named, by the tests of its kind, and the second beside it. docs/verdicts.md has the table.
+ * least 3 % is named, by the tests of its kind, and the second beside it. docs/measure.md has the table.
  */
 import { account } from '../account/account.js'
 import type { Accounting, Diagnosis, Evidence, VerdictName } from '../evidence.js'

@@ -1,4 +1,4 @@
-/** Why makers are waited for: the tests of the table in docs/verdicts.md, from top to bottom. */
+/** Why makers are waited for: the tests of the table in docs/measure.md, from top to bottom. */
 import type { VerdictName } from '../evidence.js'
 import { DOUBLED_GAIN, doubledGain, workOf } from '../model/fit.js'
 import {

@@ -12,7 +12,7 @@ export const WORK_WORDS: Record<(typeof WORK)[number], string> = {
   close: 'closes batches',
 }
 
-/** All kinds of spans, as docs/spans.md has them. `waiting` is a wait of the trainer's: it stands out. */
+/** All kinds of spans, as docs/measure.md has them. `waiting` is a wait of the trainer's: it stands out. */
 export const SPAN_WORDS: Record<string, string> = {
   ...WORK_WORDS,
   step: 'trains',
