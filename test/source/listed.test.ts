@@ -233,6 +233,8 @@ describe('a list', () => {
     expect(await wrong('path\ncat/1.jpg\n\nno/1.jpg\ncat\nno/2.jpg\nno/3.jpg\n')).toMatch(
       /a\.csv, line 4: \S*d\/no\/1\.jpg is missing; line 5: \S*d\/cat is no file; line 6: .*, and 1 more.*"path".*"root"/,
     )
+    for (const path of ['cat/1.jpg/2.jpg', 'x'.repeat(5000), 'cat/1.jpg\0']) // no file can be called so
+      expect(await wrong(`path\n${path}\n`)).toMatch(/a\.csv, line 2: \S* is missing/)
     expect(await wrong('file_name,label\ncat/1.jpg,1\n')).toMatch(
       /no column "path"; it has file_name, label\. .*"path": "file_name"/,
     )

@@ -9,7 +9,7 @@ import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promis
 import { SourceError } from '../../basics/errors.js'
 import { inParallel } from '../../basics/parallel.js'
 import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../store/access.js'
-import { isMissing } from '../../store/store.js'
+import { codeOf, isMissing } from '../../store/store.js'
 import { schemeOf } from '../../store/stores.js'
 import { commonFolder } from '../find/common-folder.js'
 import { folderOf, prefixOf, withoutSlash } from '../find/names.js'
@@ -160,9 +160,17 @@ export function listRoot(root: string, from: string): string {
 /** What is known of a file; undefined where there is none. */
 type Look = { stat: { size: number; mtimeMs: number; version?: string }; isFile: boolean } | undefined
 
+/** Where a line says a path that no file can have: below a file, too long, a loop of links, with a NUL. */
+const IMPOSSIBLE = new Set(['ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'])
+
 function lookAt(file: string): Look {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  return stat && { stat, isFile: stat.isFile() }
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    return stat && { stat, isFile: stat.isFile() }
+  } catch (error) {
+    if (IMPOSSIBLE.has(codeOf(error) ?? '')) return undefined
+    throw new SourceError(`${file} can't be read: ${(error as Error).message}`, { file, cause: error })
+  }
 }
 
 /** The same of objects in another store, by name: many are asked for at the same time. */
