@@ -103,12 +103,12 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'trust', 'install'].map(
+    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'trust', 'start'].map(
       name => `docs/${name}.md`,
     )
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))
-    expect(guides.filter(page => !read(page).includes('(install.md)'))).toEqual([])
-    const install = read('docs/install.md')
+    expect(guides.filter(page => !read(page).includes('(start.md'))).toEqual([])
+    const install = read('docs/start.md')
     for (const words of [
       'npm run wheel',
       'pip install python/dist/millrace_feed-',

@@ -1,4 +1,4 @@
-/** What a newcomer copies first runs as it stands: the README's spellings of a feed, the first program of the guide for Node, and the monitors of the guide to spans. */
+/** What a newcomer copies first runs as it stands: the README's spellings of a feed, the first program for Node, and the monitors of the guide about measuring. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -75,15 +75,15 @@ test.skipIf(withoutPython)("the README's Python is the same feed", async () => {
   expect(JSON.parse(stdout)).toEqual(JSON.parse(first('json', 'README.md')))
 })
 
-test('the first program of the guide for Node', async () => {
-  const code = first('js', 'docs/feed-from-node.md').replace('epoch < 90', 'epoch < 2')
+test('the first program for Node', async () => {
+  const code = first('js', 'docs/start.md').replace('epoch < 90', 'epoch < 2')
   expect(await trained('train.mjs', code)).toEqual([BATCH, BATCH])
 })
 
 const NODE = ['Node', 'js', 'monitor.mjs', process.execPath] as const
 const PYTHON = ['Python', 'python', 'monitor.py', 'python3'] as const
 test.each(withoutPython ? [NODE] : [NODE, PYTHON])(
-  'the monitor of the guide to spans, in %s',
+  'the monitor of the guide about measuring, in %s',
   async (_, language, file, command) => {
     const pages = readFileSync(join(repository, 'docs/measure.md'), 'utf8')
     const blocks = [...pages.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))]

@@ -28,6 +28,6 @@ test.each(['typescript-min', 'typescript'])(
 
 test('the guide names the oldest TypeScript', () => {
   const { version } = JSON.parse(readFileSync(join(packages, 'typescript-min/package.json'), 'utf8'))
-  const guide = readFileSync(join(root, 'docs/feed-from-node.md'), 'utf8')
+  const guide = readFileSync(join(root, 'docs/start.md'), 'utf8')
   expect(guide).toContain(`TypeScript ${version.replace(/\.\d+$/, '')} or newer`)
 })

@@ -44,7 +44,7 @@ def engine() -> str:
         raise MissingError(f"the engine is not built yet: run npm install && npm run build in {checkout}")
     raise MissingError(
         f"this copy of Millrace ({_HERE}) has no engine in it: build a wheel in the repository "
-        "(npm run wheel), and install that (docs/install.md)"
+        "(npm run wheel), and install that (docs/start.md)"
     )
 
 

@@ -121,7 +121,7 @@ class _Dataset:
                 f"{type(self.obj).__name__}: sample 0 was made twice with the same seeds, and its "
                 f"{differ[0]!r} differs: batches will depend on the number of workers, and change after a "
                 "resume. It draws from what Millrace can't seed, such as the clock, os.urandom or a "
-                "generator within a library. docs/your-own-python.md says what is seeded, and how to seed "
+                "generator within a library. docs/start.md says what is seeded, and how to seed "
                 "other generators",
                 stacklevel=3,
             )
