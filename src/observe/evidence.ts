@@ -159,7 +159,7 @@ export interface HostSignals {
 /** Experiments. Each is there only if it was made. */
 export interface Probes {
   /** A step with its batch at hand and makers at rest (ms), and how that was found: `held` in recordings of before alone. */
-  ideal?: { ms: number; from: 'given' | 'held' | 'events' | 'cached' | 'upper'; steps: number }
+  ideal?: { ms: number; from: 'given' | 'held'; steps: number }
   /** A step with its batch at hand while makers were at work (ms). */
   atWork?: { ms: number; steps: number }
   /** Samples/s before and with twice the reads in flight, in turns. */
@@ -206,7 +206,7 @@ export interface Accounting {
   /** Means of a step (ms). `ideal` says where it is from; `upper` means that the true one may be smaller. */
   stepMs: number
   idealMs: number
-  idealFrom: 'given' | 'held' | 'events' | 'cached' | 'upper'
+  idealFrom: 'given' | 'held' | 'upper'
   /** 1 − ideal / step. */
   lost: number
   parts: Parts

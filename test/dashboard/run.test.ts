@@ -38,13 +38,13 @@ async function trainer(options: object = {}) {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
-  const said = { steps: 0, workers: 0, depth: 0 }
+  const said = { steps: 0 }
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     const line = text.trim().split('\n').at(-1)
     if (line?.endsWith('}')) Object.assign(said, JSON.parse(line))
   })
   await until(() => said.steps > 5)
-  return { child, pid: child.pid!, said }
+  return { child, pid: child.pid! }
 }
 
 async function start(more: Partial<DashboardOptions>): Promise<Dashboard> {

@@ -17,6 +17,5 @@ for await (const _ of loaders[0]) {
   steps++
   if (performance.now() - told < 50) continue
   told = performance.now()
-  const { workers, depth } = loaders[0].stats()
-  process.stdout.write(`${JSON.stringify({ steps, workers, depth })}\n`)
+  process.stdout.write(`${JSON.stringify({ steps })}\n`)
 }

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { findRun } from '../../src/diagnose/attach/find-run.js'
-import { watchFound } from '../../src/diagnose/attach/watch-run.js'
+import { findRun, sourceOfRun } from '../../src/diagnose/attach/find-run.js'
 import type { OpenOptions, Watched } from '../../src/index.js'
+import { RunWatcher } from '../../src/observe/live/watcher.js'
 import { alignRanks, type LoggedRun, readRunLog } from '../../src/observe/log/read.js'
 import { engine, type FeedJson } from '../support/engine.js'
 import { temporaryFolder } from '../support/folder.js'
@@ -181,7 +181,9 @@ test('a run in another process is watched through /proc, until it is killed', as
   children.push(child)
   await new Promise(resolve => child.stdout.once('data', resolve))
   const found = findRun(child.pid!)
-  const watcher = watchFound(found, { gpu: false })
+  const watcher = new RunWatcher(sourceOfRun(found), {
+    ...{ past: true, gpu: false, trainer: found.trainer.pid, engine: found.engine.pid },
+  })
   let steps = 0
   await until(() => (steps += watcher.look().record.steps) > 20)
   expect(watcher.ended).toBeUndefined()

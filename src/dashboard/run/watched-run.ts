@@ -1,10 +1,9 @@
 /** A run that is looked at: all of its ranks on this machine, their engines' notes, and what a page is told of them. */
-import type { FoundRun } from '../../diagnose/attach/find-run.js'
+import { type FoundRun, sourceOfRun } from '../../diagnose/attach/find-run.js'
 import { otherRanks } from '../../diagnose/attach/other-ranks.js'
-import { watchFound } from '../../diagnose/attach/watch-run.js'
 import type { RingNote } from '../../engine/ring/ring-note.js'
 import type { RunRecord } from '../../observe/live/record.js'
-import type { RunWatcher, Watched } from '../../observe/live/watcher.js'
+import { RunWatcher, type Watched } from '../../observe/live/watcher.js'
 import { fitModel } from '../../observe/model/fit.js'
 import type { AttachedSpans } from '../../spans/attach.js'
 import { badPicture } from '../gallery/bad-pictures.js'
@@ -154,7 +153,9 @@ export class WatchedRun {
     const { trainer, engine } = found
     const facts = this.engines.get(engine.pid) ?? new EngineFacts(engine.pid)
     this.engines.set(engine.pid, facts)
-    const watcher = watchFound(found, {
+    // It begins with what is still there of the last seconds.
+    const watcher = new RunWatcher(sourceOfRun(found), {
+      ...{ past: true, trainer: trainer.pid, engine: engine.pid },
       slots: () => slotsOf(rank, facts),
       ...(this.idealMs !== undefined && { idealMs: this.idealMs }),
     })

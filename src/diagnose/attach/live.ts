@@ -1,15 +1,15 @@
 /** `diagnoseLive`: looks at a trainer that runs in another process. It only reads. */
 import { MillraceError } from '../../basics/errors.js'
+import { account } from '../../observe/account/account.js'
 import { collect } from '../../observe/account/collect.js'
 import type { Evidence, RankTimes, StepTimes } from '../../observe/evidence.js'
+import { GatheredSpans } from '../../observe/gather.js'
 import { HostSampler } from '../../observe/host/sampler.js'
 import { monotonicMs } from '../../spans/clock.js'
 import { atWork } from '../experiments.js'
 import { type Findings, findings } from '../findings.js'
-import { type FoundRun, findRun, sourceOfRun } from './find-run.js'
-import { LiveRun } from './live-run.js'
+import { checkAlive, type FoundRun, findRun, sourceOfRun } from './find-run.js'
 import { otherRanks } from './other-ranks.js'
-import { rankTimes } from './ranks.js'
 
 export interface DiagnoseLiveOptions {
   /** The name or number of the feed, where the process has several. */
@@ -25,6 +25,9 @@ export interface DiagnoseLiveOptions {
 
 /** A shorter window is noise, however many steps it has. */
 const LEAST_SECONDS = 3
+/** The run is looked at so often (ms), and records may be held back so long before they can be read. */
+const LOOK_EVERY_MS = 200
+const HELD_MS = 60
 
 export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): Promise<Findings> {
   const found = findRun(pid, options.ring)
@@ -39,30 +42,24 @@ export async function diagnoseLive(pid: number, options: DiagnoseLiveOptions): P
   }
 }
 
-async function windowOf(
-  found: FoundRun,
-  { steps, seconds, stepMs, progress }: DiagnoseLiveOptions,
-): Promise<Evidence> {
+async function windowOf(found: FoundRun, options: DiagnoseLiveOptions): Promise<Evidence> {
   const { trainer, engine } = found
-  const run = new LiveRun(found, done => progress('measuring', done, steps))
+  const { seconds, stepMs } = options
   const host = new HostSampler({ engine: engine.pid, trainer: trainer.pid })
   const others = otherRanks(found)
   try {
     const looked = host.look()
     const from = monotonicMs()
-    const least = Math.min(LEAST_SECONDS, seconds)
-    // The first one may have begun before.
-    const seen = await run.measure({ steps: steps + 1, seconds: least, most: seconds })
-    const to = monotonicMs()
+    const { source, seen, to, settle } = await watch(found, from, options)
     const signals = host.between(looked, host.look())
-    await run.settled()
+    await settle()
     if (seen === 0)
       throw new MillraceError(
         `process ${trainer.pid} took no batch of "${trainer.ring.name}" within ${seconds} s: is it training? ` +
           'Where a step takes longer, give --seconds',
       )
     const facts = { cores: signals.allowed }
-    const evidence = collect(run.source, { from, to, host: signals, facts })
+    const evidence = collect(source, { from, to, host: signals, facts })
     const work = atWork(evidence)
     if (work) evidence.probes.atWork = work
     if (stepMs !== undefined) evidence.probes.ideal = { ms: stepMs, from: 'given', steps: seen }
@@ -76,11 +73,64 @@ async function windowOf(
   }
 }
 
+/** Gathers the run's spans until enough steps were seen. `settle`: waits until what was done by then can be read. */
+async function watch(found: FoundRun, from: number, { steps, seconds, progress }: DiagnoseLiveOptions) {
+  const { trainer, engine } = sourceOfRun(found)
+  const made = new GatheredSpans(engine.reader)
+  const taken = trainer.reader === engine.reader ? made : new GatheredSpans(trainer.reader)
+  const source = { trainer: { ...trainer, reader: taken }, engine: { ...engine, reader: made } }
+  const newSteps = (): number => {
+    if (made !== taken) made.look()
+    const own = taken.look().filter(({ ring, lane }) => ring === trainer.ring && lane.kind === 'consumer')
+    const begun = own.filter(({ kind, start }) => kind === 'step' && start >= from)
+    return begun.reduce((sum, { joined }) => sum + Math.max(1, joined), 0)
+  }
+  const settle = async (): Promise<void> => {
+    await sleep(HELD_MS)
+    newSteps()
+  }
+  for (let seen = 0; ; ) {
+    seen += newSteps()
+    progress('measuring', seen, steps)
+    const passed = (monotonicMs() - from) / 1000
+    // The first one may have begun before.
+    if (passed >= seconds || (seen > steps && passed >= LEAST_SECONDS))
+      return { source, seen, to: monotonicMs(), settle }
+    checkAlive(found.engine.pid, 'the engine')
+    checkAlive(found.trainer.pid, 'the trainer')
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
 function ranksOf(own: Evidence, others: readonly FoundRun[], from: number, to: number): RankTimes[] {
   const all = [own, ...others.map(other => collect(sourceOfRun(other), { from, to }))].map(rankTimes)
   return all.sort((a, b) => a.rank - b.rank)
 }
 
+/** One rank, as it is compared with the others: the slowest one holds all of them up. */
+function rankTimes(evidence: Evidence): RankTimes {
+  const { steps, makers: shares, stepMs } = account(evidence)
+  const own = evidence.steps.filter(step => !step.first)
+  const count = own.reduce((sum, step) => sum + step.count, 0)
+  const mean = (of: 'supply' | 'compute') =>
+    count === 0 ? 0 : own.reduce((sum, step) => sum + step[of], 0) / count
+  const busy = 1 - shares.noSlot
+  const rows = evidence.makers.reduce((sum, slice) => sum + slice.rows, 0)
+  const seconds = (evidence.to - evidence.from) / 1000
+  return {
+    rank: evidence.facts.rank,
+    steps,
+    supplyMs: mean('supply'),
+    computeMs: mean('compute'),
+    // What they made, had they been at work all the time.
+    capacity: rows > 0 && busy > 0 && seconds > 0 && stepMs > 0 ? rows / seconds / busy : null,
+  }
+}
+
 function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
   return asked + supply + handOver + transfer + compute
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
 }

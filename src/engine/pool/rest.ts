@@ -6,7 +6,7 @@ import { monotonicMs } from '../../spans/clock.js'
 import { PoolWord } from './messages.js'
 
 /** The longest rest (ms). */
-export const MAX_REST = 5000
+const MAX_REST = 5000
 
 /** Lets makers rest until `until` (ms of CLOCK_MONOTONIC), 5 s at most; a moment that has passed ends a rest. */
 export function setRest(words: Int32Array, until: number): void {

@@ -169,8 +169,7 @@ function crowding({ e, a, f }: Case): boolean {
   // Few steps were held, and steps differ: the difference must be more than they differ by themselves.
   if (a.intervals !== null && a.intervals.slowed[0] <= 0) return false
   if (atWork !== undefined) return atWork.ms > SLOWED_STEP * a.idealMs
-  const measured = a.idealFrom === 'held' || a.idealFrom === 'cached' || a.idealFrom === 'events'
-  return measured && f.step.value > SLOWED_STEP * a.idealMs
+  return a.idealFrom === 'held' && f.step.value > SLOWED_STEP * a.idealMs
 }
 
 /** Shares of supply, of all or of some causes. */

@@ -40,7 +40,7 @@ describe('parts of a step', () => {
   })
 
   test('an ideal step that is longer than the time between two requests took place within the waits', () => {
-    const probes = { ideal: { ms: 8, from: 'events', steps: 100 } } as const
+    const probes = { ideal: { ms: 8, from: 'given', steps: 100 } } as const
     const steps = stepsLike(100, { handOver: 2, transfer: 7, compute: 1 })
     expect(shown(account(evidenceOf(steps, [], { probes })).parts)).toMatchObject({
       ideal: 0.8,
