@@ -46,7 +46,7 @@ const find = (path: string): string | undefined =>
 
 describe('the guides', () => {
   test('have a row for every operator, with all its parameters', () => {
-    const text = read('docs/define-a-feed.md')
+    const text = read('docs/define.md')
     const missing = Object.entries(OPERATORS).flatMap(([name, { keys }]) => {
       const row = rowsOf(name, text)
       if (row === '') return [name]
@@ -56,7 +56,7 @@ describe('the guides', () => {
   })
 
   test('have a row for every kind of field, with all its keys', () => {
-    const text = read('docs/define-a-feed.md')
+    const text = read('docs/define.md')
     const missing = Object.entries(KINDS).flatMap(([name, { keys, dtypes }]) => {
       const row = rowsOf(name, text)
       // A dtype that can only be one is no choice to write about.
@@ -67,7 +67,7 @@ describe('the guides', () => {
   })
 
   test('name every source', () => {
-    const text = read('docs/define-a-feed.md')
+    const text = read('docs/define.md')
     expect(SOURCE_NAMES.filter(name => !text.includes(`{"${name}":`))).toEqual([])
   })
 
