@@ -7,9 +7,9 @@
 // as "auto" makes.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { readAffinity } from '../dist/engine/bind/policy.js'
+import { readAffinity } from '../build/engine/bind/policy.js'
+import { autoWorkers } from '../build/system/process/limits.js'
 import { open } from '../dist/index.js'
-import { autoWorkers } from '../dist/system/process/limits.js'
 import { pictures } from './data.mjs'
 import { pictureFeed } from './loops.mjs'
 import { compare } from './pairs/interval.mjs'

@@ -1,5 +1,5 @@
 // Microseconds of processor time a picture for the main ways through the `place` kernel, as JSON. Run after `npm run build`:
-//   node bench/kernels.mjs [--pictures 2000] [--dist dist]
+//   node bench/kernels.mjs [--pictures 2000] [--dist build]
 // Pictures are written round robin into 64 slots, so that stores go to memory as they do in a batch.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 const { values: options } = parseArgs({
   options: {
     pictures: { type: 'string', default: '1500' },
-    dist: { type: 'string', default: 'dist' },
+    dist: { type: 'string', default: 'build' },
     only: { type: 'string', default: '' },
   },
 })

@@ -1,17 +1,17 @@
 // Time of each operator on one picture of 224×224, in microseconds: the median of many rounds, on one thread.
 //   npm run build && node bench/operators.mjs [--json]
-import { DTYPES } from '../dist/basics/dtype.js'
-import { operatorKey, Random } from '../dist/basics/random.js'
-import { normalOps } from '../dist/define/operators/table.js'
-import { Workspace } from '../dist/system/memory/workspace.js'
-import { chooseSteps } from '../dist/transform/choose/choose.js'
-import { mixRows } from '../dist/transform/mix/mix.js'
-import { mosaicRows } from '../dist/transform/mix/mosaic.js'
-import { applyColor } from '../dist/transform/picture/color.js'
-import { applyElastic } from '../dist/transform/picture/elastic.js'
-import { applyErase } from '../dist/transform/picture/erase.js'
-import { applyPad } from '../dist/transform/picture/pad.js'
-import { applyAffine, applyPerspective } from '../dist/transform/picture/warp.js'
+import { DTYPES } from '../build/basics/dtype.js'
+import { operatorKey, Random } from '../build/basics/random.js'
+import { normalOps } from '../build/define/operators/table.js'
+import { Workspace } from '../build/system/memory/workspace.js'
+import { chooseSteps } from '../build/transform/choose/choose.js'
+import { mixRows } from '../build/transform/mix/mix.js'
+import { mosaicRows } from '../build/transform/mix/mosaic.js'
+import { applyColor } from '../build/transform/picture/color.js'
+import { applyElastic } from '../build/transform/picture/elastic.js'
+import { applyErase } from '../build/transform/picture/erase.js'
+import { applyPad } from '../build/transform/picture/pad.js'
+import { applyAffine, applyPerspective } from '../build/transform/picture/warp.js'
 
 const SIDE = 224
 const ROUNDS = 31

@@ -5,10 +5,10 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { functionHash } from '../dist/define/build/call.js'
+import { functionHash } from '../build/define/build/call.js'
+import { HostSampler } from '../build/observe/host/sampler.js'
+import { readNotes } from '../build/spans/notes.js'
 import { open } from '../dist/index.js'
-import { HostSampler } from '../dist/observe/host/sampler.js'
-import { readNotes } from '../dist/spans/notes.js'
 import { pictures } from './data.mjs'
 import { keep, median, stamp } from './support.mjs'
 

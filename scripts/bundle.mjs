@@ -1,64 +1,120 @@
-// Puts the modules of a worker thread into one file, in dist/: threads start sooner when they don't open 200 files each.
-// What is loaded later (`await import`) lies in chunks/ beside it.
-import { readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+// Bundles src/ into dist/: the package's entry points and every program of a thread or a process of its own, with shared
+// chunks, in one run. A module is in one file only, so a user's module that imports Millrace in a thread meets the classes,
+// registries and native memory that the thread itself has.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
 
-/**
- * Modules that stay files of their own. A module that the user writes may import Millrace in the same thread, from the
- * other files of dist/: error classes, what is known of native memory, and which sources plugins have brought must be there
- * once. And a module that finds other files by its own place (`import.meta`) must stay in that place.
- */
-const ONCE = /^(basics|system)\/|^define\/plugin-sources\.js$/
+/** The entry points of the package: modules of src/. */
+const IMPORTED = ['index', 'order/index']
+const PUBLIC = [...IMPORTED, 'cli/main']
+/** The thread that makes rows: beside `index`, what has to load fastest. */
+const MAKER = 'engine/make/maker'
 
-function staysAlone(dist, file) {
-  return ONCE.test(relative(dist, file)) || readFileSync(file, 'utf8').includes('import.meta')
-}
+/** Packages are not bundled, but for what the compiler itself needs: Node 20 has no `using`. */
+const isPackage = id => !/^([./\0]|@oxc-project\/runtime)/.test(id)
+/** A file beside the module: in dist/ it lies where it would if each module were a file. */
+const BESIDE = /new URL\(([^()]+), import\.meta\.url\)/g
+/** The module that knows where dist/ is: in a chunk of its own, since chunks lie one folder below dist/. */
+const PLACE = '\0place'
+const PLACE_CODE = "export const place = path => new URL('../' + path, import.meta.url)"
 
-/** The modules that `entry` loads at once, without those that it imports later. */
-function eager(dist, entry) {
-  const found = new Set()
-  const visit = file => {
-    if (found.has(file) || staysAlone(dist, file)) return
-    found.add(file)
-    for (const [, path] of readFileSync(file, 'utf8').matchAll(STATIC)) visit(resolve(dirname(file), path))
-  }
-  visit(join(dist, entry))
-  return found
-}
-const STATIC = /^(?:import|export)\b[^'"()]*?['"](\.[^'"]+)['"]/gm
-
-/** Replaces `entry`, a path below `dist`, by a file with all that it imports. */
-export async function bundleThread(dist, entry) {
-  const first = eager(dist, entry)
+/** Writes the bundle of `src` to `dist`. */
+export async function bundleEngine(src, dist) {
   const bundle = await rolldown({
-    input: join(dist, entry),
-    cwd: dist,
+    input: Object.fromEntries([...PUBLIC, ...programs(src)].map(name => [name, join(src, `${name}.ts`)])),
     platform: 'node',
-    checks: { bundlerTimings: false }, // a slow machine is no fault
+    external: isPackage,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    transform: { target: 'es2022' },
+    tsconfig: false,
+    // A slow machine is no fault, nor that something which is loaded late somewhere is loaded at once elsewhere.
+    checks: { bundlerTimings: false, ineffectiveDynamicImport: false },
     plugins: [
       {
         name: 'millrace',
-        resolveId(id, from) {
-          if (from === undefined) return undefined
-          if (!id.startsWith('.')) return { id, external: true }
-          const file = resolve(dirname(from), id)
-          return staysAlone(dist, file) ? { id: file, external: true } : undefined
+        resolveId: id => (id === PLACE ? id : undefined),
+        load: id => (id === PLACE ? PLACE_CODE : undefined),
+        transform(code, id) {
+          if (id === PLACE) return undefined
+          const own = JSON.stringify(relative(src, id))
+          const placed = code.replace(BESIDE, `new URL($1, place(${own}))`)
+          if (placed === code) return undefined
+          // On the same line, so that lines of source maps stay right.
+          return { map: null, code: `import { place } from ${JSON.stringify(PLACE)};${placed}` }
         },
-        // With the map of tsc, so that `--enable-source-maps` shows lines of src/.
-        load: file => ({ code: readFileSync(file, 'utf8'), map: readFileSync(`${file}.map`, 'utf8') }),
       },
     ],
   })
+  const maker = join(src, `${MAKER}.ts`)
+  let first
+  /** A chunk of the modules for which `test` holds. What they import comes with them, but for what earlier groups have. */
+  const group = (name, priority, test) => ({
+    priority,
+    name(id, graph) {
+      first ??= {
+        index: loads(join(src, 'index.ts'), graph),
+        maker: loads(maker, graph),
+      }
+      return test(id) ? name : null
+    },
+  })
   await bundle.write({
-    dir: dirname(join(dist, entry)),
+    dir: dist,
     format: 'esm',
     sourcemap: true,
     sourcemapExcludeSources: true,
+    comments: { legal: true, annotation: true, jsdoc: false },
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name].js',
-    // What is loaded at once and also needed by what is loaded later would be a file for each: it is one.
-    codeSplitting: { groups: [{ name: 'at-once', test: file => first.has(file) }] },
+    chunkFileNames: ({ facadeModuleId: id, name }) =>
+      `chunks/${id ? relative(src, id).replace(/\.ts$/, '').replaceAll('/', '-') : name}.js`,
+    codeSplitting: {
+      groups: [
+        group('place', 4, id => id === PLACE),
+        group('shared', 3, id => first.index.has(id) && first.maker.has(id)),
+        group('engine', 2, id => first.index.has(id)),
+        group('maker', 1, id => first.maker.has(id) && id !== maker), // which runs when it is loaded
+      ],
+    },
   })
   await bundle.close()
+}
+
+/** Writes one file of declarations for each entry point that is imported, from those that tsc wrote to `build`. */
+export async function bundleTypes(build, dist) {
+  const bundle = await rolldown({
+    input: Object.fromEntries(IMPORTED.map(name => [name, join(build, `${name}.d.ts`)])),
+    external: isPackage,
+    checks: { bundlerTimings: false },
+    plugins: dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
+  })
+  const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
+  await bundle.close()
+  if (output.length > IMPORTED.length) throw new Error(`Declarations are ${output.length} files.`)
+}
+
+/** The programs that src/ starts: `new URL('./worker.js', import.meta.url)`, by their names below src/. */
+function programs(src) {
+  const found = new Set()
+  for (const file of readdirSync(src, { recursive: true })) {
+    if (!file.endsWith('.ts')) continue
+    for (const [, path] of readFileSync(join(src, file), 'utf8').matchAll(
+      /new URL\('([^']+)\.js', import\.meta\.url\)/g,
+    ))
+      found.add(relative(src, join(src, file, '..', path)))
+  }
+  return found
+}
+
+/** The modules that an entry loads at once, without what it imports later. */
+function loads(entry, graph) {
+  const found = new Set()
+  const visit = id => {
+    if (found.has(id) || id === PLACE) return
+    found.add(id)
+    for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) visit(imported)
+  }
+  visit(entry)
+  return found
 }

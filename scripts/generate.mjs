@@ -1,5 +1,5 @@
 // Writes what Python, CUDA and docs/protocol.md have in common with TypeScript (generate/files.mjs says what, and from
-// which files). `--check` only says which files are not current. Needs dist/.
+// which files). `--check` only says which files are not current. Needs build/.
 //
 //   npm run build && npm run generate [-- --check]
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { generatedFiles } from './generate/files.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const built = file =>
-  import(pathToFileURL(join(root, file.replace(/^src/, 'dist').replace(/ts$/, 'js'))).href)
+  import(pathToFileURL(join(root, file.replace(/^src/, 'build').replace(/ts$/, 'js'))).href)
 
 let stale = 0
 for (const [path, text] of Object.entries(await generatedFiles(root, built))) {

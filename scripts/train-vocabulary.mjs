@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PATTERN_TEXTS } from '../dist/tokenize/scan/patterns.js'
+import { PATTERN_TEXTS } from '../build/tokenize/scan/patterns.js'
 import { importSource } from './import-source.mjs'
 
 const { wordsOf } = await importSource('test/tokenize/twin/words.ts')

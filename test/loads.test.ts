@@ -1,9 +1,10 @@
-/** How many files a thread opens before it can work: each takes about half a millisecond. */
-import { existsSync, readFileSync } from 'node:fs'
+/** How many files a thread opens before it can work, and what is in them: each file takes about half a millisecond. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const dist = join(import.meta.dirname, '../dist')
+const src = join(import.meta.dirname, '../src')
 
 /** The files of dist/ that an entry loads, without what it imports later. Fails where one is missing. */
 function loads(entry: string): string[] {
@@ -19,40 +20,57 @@ function loads(entry: string): string[] {
   return [...seen].map(file => relative(dist, file))
 }
 
-test('a worker thread is one file, beside what it shares with modules of the user', () => {
-  const files = loads('engine/make/maker.js')
-  const others = files.filter(file => !/^(basics|system|engine\/make)\//.test(file))
-  // These find files by their own place, or must be there once, with what they import.
-  expect(others.sort()).toEqual([
-    'codec/kernels/load.js',
-    'define/build/call.js',
-    'define/check/mistakes.js',
-    'define/hash.js',
-    'define/nested.js',
-    'define/plugin-sources.js',
-    'define/rules.js',
-    'transform/kernels/load.js',
+/** The modules of src/ whose code is in a file of dist/. */
+function modulesIn(file: string): string[] {
+  const { sources }: { sources: string[] } = JSON.parse(readFileSync(join(dist, `${file}.map`), 'utf8'))
+  return sources.map(path => relative(src, resolve(dist, dirname(file), path)))
+}
+
+const loaded = (entry: string): string[] => loads(entry).filter(hasMap).flatMap(modulesIn)
+const hasMap = (file: string): boolean => existsSync(join(dist, `${file}.map`))
+
+test('the package and a worker thread are a few files, which they share', () => {
+  expect(loads('index.js').sort()).toEqual([
+    'chunks/engine.js',
+    'chunks/place.js',
+    'chunks/shared.js',
+    'index.js',
   ])
-  expect(files.length).toBeLessThan(60)
+  expect(loads('engine/make/maker.js').sort()).toEqual([
+    'chunks/maker.js',
+    'chunks/place.js',
+    'chunks/shared.js',
+    'engine/make/maker.js',
+  ])
 })
 
 test('what only opens sources is loaded when one is opened', () => {
-  for (const entry of ['index.js', 'engine/make/maker.js']) {
-    const opening = loads(entry).filter(file =>
-      /^source\/(.*\/open\b.*|find\/walk|tar\/scan)\.js$/.test(file),
-    )
-    expect(opening).toEqual([])
-  }
+  for (const entry of ['index.js', 'engine/make/maker.js'])
+    expect(
+      loaded(entry).filter(file => /^source\/(.*\/open\b.*|find\/walk|tar\/scan)\.ts$/.test(file)),
+    ).toEqual([])
 })
 
 test('a program with workers loads nothing that makes rows', () => {
-  expect(loads('index.js')).not.toContain('engine/make/row-maker.js')
+  expect(loaded('index.js')).not.toContain('engine/make/row-maker.ts')
+  expect(loaded('engine/make/maker.js')).toContain('engine/make/row-maker.ts')
 })
 
-test('lines of a worker thread can be shown as lines of src', () => {
-  // What a thread loads at once is in this file; maker.js begins it.
-  const map = JSON.parse(readFileSync(join(dist, 'engine/make/chunks/at-once.js.map'), 'utf8'))
-  const sources: string[] = map.sources.map((path: string) => resolve(dist, 'engine/make/chunks', path))
-  expect(sources).toContain(resolve(dist, '../src/engine/make/row-maker.ts'))
-  expect(sources.filter(file => !existsSync(file))).toEqual([])
+test('each module is in one file: its classes and registries are there once', () => {
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+  const modules = files.filter(file => file.endsWith('.js') && hasMap(file)).flatMap(modulesIn)
+  expect(modules.length).toBeGreaterThan(1000)
+  expect(modules.filter((module, i) => modules.indexOf(module) !== i)).toEqual([])
+  expect(modules.filter(module => !/place$/.test(module) && !existsSync(join(src, module)))).toEqual([])
+})
+
+test('a program that is started is in its own file: no other thread that loads a chunk runs it', () => {
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+  const entries = files.filter(file => file.endsWith('.js') && !file.startsWith('chunks/'))
+  expect(entries.length).toBeGreaterThan(10)
+  const others = entries.filter(
+    file =>
+      hasMap(file) && !modulesIn(file).includes(file.replace(/js$/, 'ts')) && !/^(order\/)?index/.test(file),
+  )
+  expect(others).toEqual([])
 })

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 const built = (path: string) => {
-  const url = new URL(`../dist/${path}`, import.meta.url)
+  const url = new URL(`../build/${path}`, import.meta.url)
   if (!existsSync(url)) throw new Error(`${path} is not built: npm run build`)
   return import(url.href).then(module => Object.keys(module).sort())
 }

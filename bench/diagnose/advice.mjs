@@ -1,9 +1,9 @@
 // Advice is carried out as a user would carry it out: by the option it names, or by changing the planted setting as it says.
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { account } from '../../dist/observe/account/account.js'
-import { fitModel } from '../../dist/observe/model/fit.js'
-import { predict } from '../../dist/observe/model/predict.js'
+import { account } from '../../build/observe/account/account.js'
+import { fitModel } from '../../build/observe/model/fit.js'
+import { predict } from '../../build/observe/model/predict.js'
 
 /** Words of an action, and the setting that follows from it. Undefined: it can't be done here. */
 const ACTIONS = [

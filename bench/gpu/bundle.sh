@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 to=${1:-.gpu}
-for needed in dist/cli/main.js dist/transform/kernels/place.wasm dist/transform/kernels/cuda/picture.cu; do
+for needed in dist/cli/main.js build/index.js dist/transform/kernels/place.wasm dist/transform/kernels/cuda/picture.cu; do
   [ -f "$needed" ] || { echo "$needed is missing: run npm run build first" >&2; exit 1; }
 done
 mkdir -p "$to"
@@ -12,6 +12,10 @@ mkdir -p "$to"
 node scripts/wheel.mjs --no-build
 rm -rf "$to/python"
 python3 -m zipfile -e "$(ls -t python/dist/millrace_feed-*.whl | head -1)" "$to/python"
+# What the checks import of the engine's inside.
+rm -rf "$to/build"
+cp -r build "$to/build"
+find "$to/build" -name '*.map' -delete -o -name '*.d.ts' -delete
 find "$to/python" -name '*.so*' -size +4M -exec xz -T0 -6 {} +
 git describe --always --dirty --exclude '*' > "$to/commit" 2> /dev/null || true
 du -sh "$to"

@@ -14,7 +14,7 @@ const argument = name => {
   const at = process.argv.indexOf(`--${name}`)
   return at < 0 ? undefined : process.argv[at + 1]
 }
-const dist = resolve(argument('dist') ?? join(import.meta.dirname, '../../dist'))
+const dist = resolve(argument('dist') ?? join(import.meta.dirname, '../../build'))
 const load = name => import(pathToFileURL(join(dist, 'system', name)).href)
 const { openNvml } = await load('nvml.js')
 const { GpmSampler, gpmSupported } = await load('nvml-gpm.js')

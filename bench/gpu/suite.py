@@ -23,7 +23,7 @@ from typing import Any, Optional
 from support import stamp
 
 HERE = Path(__file__).resolve().parent
-DIST = HERE.parent.parent / "dist"
+DIST = HERE.parent.parent / "build"
 
 
 @dataclass

@@ -15,7 +15,7 @@ const layout = layoutSlot([{ name: 'vector', dtype: 'i64', form: 'dense', shape:
 const pages = (CONTROL_BYTES + CAPACITY * layout.bytes) / 65536
 const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
 const ring = new Ring(memory, layout, CAPACITY)
-const module = new URL('../../dist/batch/ring.js', import.meta.url).href
+const module = new URL('../../build/batch/ring.js', import.meta.url).href
 
 /** Starts a maker; resolves when it is at work. */
 async function start(maker: number): Promise<Worker> {

@@ -1,12 +1,12 @@
 // Benchmarks are plain JavaScript that the type checker does not see, and CI does not run them. So that they still start after
-// files have moved, the sources must have every module of `dist/` and every name that a benchmark imports.
+// files have moved, the sources must have every module of `build/` and every name that a benchmark imports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const repository = join(import.meta.dirname, '../..')
 const scripts = readdirSync(join(repository, 'bench'), { recursive: true, encoding: 'utf8' })
-const IMPORT = /import \{([^}]*)\} from '(?:\.\.\/)+dist\/([^']+)\.js'/g
+const IMPORT = /import \{([^}]*)\} from '(?:\.\.\/)+(?:build|dist)\/([^']+)\.js'/g
 
 const wanted = scripts
   .filter(name => name.endsWith('.mjs'))

@@ -60,12 +60,12 @@ test('a tokenizer that the package tokenizers does gives the same tokens and mas
   try {
     writeFileSync(join(other, 'tokenizer.json'), JSON.stringify(json))
     // The package runs in a thread, which is a built file.
-    const dist = new URL('../../dist/', import.meta.url)
+    const build = new URL('../../build/', import.meta.url)
     const built = (await import(
-      new URL('chat/tokens.js', dist).href
+      new URL('chat/tokens.js', build).href
     )) as typeof import('../../src/chat/tokens.js')
     const tokenize = (await import(
-      new URL('tokenize/open.js', dist).href
+      new URL('tokenize/open.js', build).href
     )) as typeof import('../../src/tokenize/open.js')
     const packaged = new built.ChatTokenizer(
       await tokenize.openTokenizer({ path: other, special: 'parse' }, '/'),

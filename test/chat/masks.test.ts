@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
 
-// From dist/, since the package tokenizers runs in a process.
-const dist = new URL('../../dist/', import.meta.url)
+// From build/, since the package tokenizers runs in a process.
+const build = new URL('../../build/', import.meta.url)
 const { ChatTokenizer } = (await import(
-  new URL('chat/tokens.js', dist).href
+  new URL('chat/tokens.js', build).href
 )) as typeof import('../../src/chat/tokens.js')
 const { openTokenizer } = (await import(
-  new URL('tokenize/open.js', dist).href
+  new URL('tokenize/open.js', build).href
 )) as typeof import('../../src/tokenize/open.js')
 
 const folder = temporaryFolder()

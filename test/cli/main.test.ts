@@ -121,11 +121,11 @@ describe('errors', () => {
     expect(debug.stderr).toContain('    at ')
   })
 
-  it('that too few files may be open are told as a limit, also while Millrace itself is loaded', () => {
+  it('that too few files may be open are told as a limit', () => {
     const command = `ulimit -n 64; exec "$0" "$@"`
     const words = ['-c', command, process.execPath, CLI, 'run', INLINE, '--workers', '1']
     const { status, stderr } = spawnSync('bash', words, { encoding: 'utf8' })
-    expect(stderr).toMatch(/^millrace: .*the limit is 64.*32 for each worker.*`ulimit -n`\n$/)
+    expect(stderr).toMatch(/^millrace: 1 workers need .*the limit is 64.*`ulimit -n`\n$/)
     expect(status).toBe(1)
   })
 

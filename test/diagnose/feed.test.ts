@@ -10,11 +10,12 @@ import { made } from '../observe/verdict/made.js'
 import { LONGEST_WAIT } from '../support/until.js'
 
 // Workers are threads of the built package.
-const built = new URL('../../dist/diagnose/feed.js', import.meta.url).href
+const built = new URL('../../build/diagnose/feed.js', import.meta.url).href
 const { diagnoseFeed } = (await import(built)) as typeof import('../../src/diagnose/feed.js')
 
 /** A module of the built package, which is loaded already: to make it again of its source takes longer than the test. */
-const inBuilt = <T>(path: string) => import(new URL(`../../dist/${path}`, import.meta.url).href) as Promise<T>
+const inBuilt = <T>(path: string) =>
+  import(new URL(`../../build/${path}`, import.meta.url).href) as Promise<T>
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-diagnose-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -109,7 +110,7 @@ describe('experiments on data', () => {
 
   test('the same batches are made twice in another process', async () => {
     const { measureCached } = (await import(
-      new URL('../../dist/diagnose/cached.js', import.meta.url).href
+      new URL('../../build/diagnose/cached.js', import.meta.url).href
     )) as typeof import('../../src/diagnose/cached.js')
     const { open } = (await import(
       new URL('../../dist/index.js', import.meta.url).href

@@ -19,7 +19,7 @@ import { jpeg } from '../support/pictures.js'
 import { makePicture } from '../transform/twins/picture.js'
 
 // As built: makers are threads that load compiled files.
-const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href
+const built = (path: string): string => new URL(`../../build/${path}`, import.meta.url).href
 const { Loader } = (await import(built('deliver/node/loader.js'))) as { Loader: typeof LoaderType }
 const { fillOptions } = (await import(built('deliver/options.js'))) as typeof Options
 

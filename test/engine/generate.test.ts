@@ -46,9 +46,9 @@ const json: KernelFeedJson = {
 const gpu: OpenOptions = { root: folder, workers: 2 }
 const feedOf = (change: object = {}) => ({ ...json, ...change }) as unknown as FeedJson
 
-const dist = new URL('../../dist/', import.meta.url)
+const build = new URL('../../build/', import.meta.url)
 const { Loader } = (await import(
-  `${dist}deliver/node/loader.js`
+  `${build}deliver/node/loader.js`
 )) as typeof import('../../src/deliver/node/loader.js')
 
 /** Feeds a consumer that has a device of its own and takes slots as they are. */

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
 
-// From dist/, since the package tokenizers runs in a process.
+// From build/, since the package tokenizers runs in a process.
 const built = async <T>(path: string): Promise<T> =>
-  (await import(new URL(`../../dist/${path}`, import.meta.url).href)) as T
+  (await import(new URL(`../../build/${path}`, import.meta.url).href)) as T
 const { ChatTemplate } = await built<typeof import('../../src/chat/template.js')>('chat/template.js')
 const { parseJson } = await built<typeof import('../../src/chat/json.js')>('chat/json.js')
 const { attachTokenizer, openTokenizer } =

@@ -164,7 +164,7 @@ test.each([0, 1])('when copy %i is torn, the other one holds', torn => {
 const writer = join(folder, 'writer.mjs')
 writeFileSync(
   writer,
-  `import { newSpanFile, openLane } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../dist/spans/file.js')).href)}
+  `import { newSpanFile, openLane } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../build/spans/file.js')).href)}
   const file = newSpanFile()
   const lane = openLane(file.maker(0))
   console.log(file.path)

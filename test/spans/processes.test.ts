@@ -16,14 +16,14 @@ import { Client, serve } from '../support/protocol-client.js'
 import { until } from '../support/until.js'
 
 const folder = temporaryFolder()
-const dist = (path: string) =>
-  JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../dist', path)).href)
+const build = (path: string) =>
+  JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../build', path)).href)
 
 /** A program that writes records as fast as it can, so many, each of which can be checked. */
 const writer = join(folder, 'writer.mjs')
 writeFileSync(
   writer,
-  `import { newSpanFile, openLane } from ${dist('spans/file.js')}
+  `import { newSpanFile, openLane } from ${build('spans/file.js')}
   const file = newSpanFile()
   const lanes = [openLane(file.maker(0)), openLane(file.maker(5))]
   console.log(file.path)

@@ -1,6 +1,7 @@
 /**
  * The engine as it is built: makers are threads that load compiled files, so these tests use dist/ with the types of
- * src/. `npm test` builds first.
+ * src/. `npm test` builds first. A test that changes a module inside uses build/ instead, where each is a file of its own:
+ * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build' })`.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Feeding } from '../../src/engine/ring/feeding.js'
 import type * as Millrace from '../../src/index.js'
 
-const built = new URL('../../dist/index.js', import.meta.url)
+const built = new URL(`../../${process.env.MILLRACE_BUILT ?? 'dist'}/index.js`, import.meta.url)
 if (!existsSync(built)) throw new Error('the engine is not built: npm run build')
 
 /** The path that a feed module outside the repository imports. */
@@ -114,23 +115,12 @@ export async function digests(
   })
 }
 
-/** Where the builders and the errors of the package lie. */
-const BUILDERS = ['basics/errors', 'define/build/feed', 'define/build/fields', 'define/build/sources']
-const imports = await Promise.all(
-  BUILDERS.map(async name => {
-    const { href } = new URL(`../../dist/${name}.js`, import.meta.url)
-    const names = Object.keys(await import(href)).filter(name => name in engine)
-    return `import { ${names.join(', ')} } from ${JSON.stringify(href)}`
-  }),
-)
+const names = Object.keys(engine).filter(name => name !== 'open')
 
-/**
- * A feed module with functions in it, as a user would write it, and the feed that it exports. It imports the builders and
- * the errors alone: every maker that loads the module would else load the whole package, all its 300 files.
- */
+/** A feed module with functions in it, as a user would write it, and the feed that it exports. */
 export async function feedModule(folder: string, name: string, code: string): Promise<Millrace.Feed> {
   const path = join(folder, name)
-  writeFileSync(path, `${imports.join('\n')}\n${code}\n`)
+  writeFileSync(path, `import { ${names.join(', ')} } from ${JSON.stringify(built.href)}\n${code}\n`)
   return (await import(pathToFileURL(path).href)).default
 }
 

@@ -30,7 +30,7 @@ it.runIf(process.platform === 'linux')(
   async () => {
     const path = join(folder, 'shared')
     writeFileSync(path, 'some text')
-    const module = new URL('../../dist/system/memory/mmap.js', import.meta.url).href
+    const module = new URL('../../build/system/memory/mmap.js', import.meta.url).href
     const program = `
     const { workerData, parentPort } = require('node:worker_threads')
     import(${JSON.stringify(module)}).then(({ mapFile, shareMappings }) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
 
-const TURBO = new URL('../../dist/system/codecs/turbojpeg.js', import.meta.url).href
+const TURBO = new URL('../../build/system/codecs/turbojpeg.js', import.meta.url).href
 
 test('while it encodes JPEGs', () => {
   const folder = temporaryFolder()
@@ -41,7 +41,7 @@ console.log('ended')`,
 test('while it makes views of foreign memory, which it is not ended in', () => {
   const folder = temporaryFolder()
   const [door, native] = ['node/unbroken', 'native'].map(name =>
-    JSON.stringify(new URL(`../../dist/system/${name}.js`, import.meta.url).href),
+    JSON.stringify(new URL(`../../build/system/${name}.js`, import.meta.url).href),
   )
   writeFileSync(
     join(folder, 'thread.mjs'),
@@ -80,7 +80,7 @@ console.log('ended')`,
 test('while it loads the modules that declare native functions, which it is not ended in', () => {
   const folder = temporaryFolder()
   const [door, child] = ['node/unbroken', 'process/child'].map(name =>
-    JSON.stringify(new URL(`../../dist/system/${name}.js`, import.meta.url).href),
+    JSON.stringify(new URL(`../../build/system/${name}.js`, import.meta.url).href),
   )
   writeFileSync(
     join(folder, 'thread.mjs'),

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/folder.js'
 
-const VIPS = new URL('../../dist/system/codecs/vips.js', import.meta.url).href
+const VIPS = new URL('../../build/system/codecs/vips.js', import.meta.url).href
 const PICTURE = fileURLToPath(new URL('../golden/images/rgb.png', import.meta.url))
 const [PROCESSES, THREADS] = [10, 4]
 

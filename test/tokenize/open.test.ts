@@ -7,9 +7,9 @@ import type { openTokenizer as OpenTokenizer } from '../../src/tokenize/open.js'
 import { findPackage } from '../../src/tokenize/package/open.js'
 import { temporaryFolder } from '../support/folder.js'
 
-// From dist/, since the package runs in a thread.
+// From build/, since the package runs in a thread.
 const { openTokenizer, attachTokenizer } = (await import(
-  new URL('../../dist/tokenize/open.js', import.meta.url).href
+  new URL('../../build/tokenize/open.js', import.meta.url).href
 )) as typeof import('../../src/tokenize/open.js')
 
 const folder = temporaryFolder()

@@ -9,10 +9,14 @@ import type { ParquetSource } from '../../../src/source/parquet/parquet-source.j
 import { digests, type FeedJson, type OpenOptions, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 
+vi.hoisted(() => {
+  process.env.MILLRACE_BUILT = 'build'
+})
+
 const root = temporaryFolder()
 process.env.MILLRACE_CACHE = join(root, 'cache')
 cpSync(join(import.meta.dirname, '../../golden/parquet'), root, { recursive: true })
-const built = new URL('../../../dist/source/parquet/parquet-source.js', import.meta.url)
+const built = new URL('../../../build/source/parquet/parquet-source.js', import.meta.url)
 const { ParquetSource: Source } = (await import(built.href)) as { ParquetSource: typeof ParquetSource }
 
 afterEach(() => void vi.restoreAllMocks())

@@ -16,8 +16,12 @@ import { mapped } from '../../support/maps.js'
 import { writeShards } from '../../support/pictures.js'
 import { until } from '../../support/until.js'
 
+vi.hoisted(() => {
+  process.env.MILLRACE_BUILT = 'build'
+})
+
 /** As the engine that is built has it. */
-const { Places } = (await import(new URL('../../../dist/deliver/node/places.js', import.meta.url).href)) as {
+const { Places } = (await import(new URL('../../../build/deliver/node/places.js', import.meta.url).href)) as {
   Places: typeof import('../../../src/deliver/node/places.js').Places
 }
 

@@ -1,5 +1,5 @@
 /** Workers and depth that the program sets: they hold, whatever the tuner, other feeds and kept batches do. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { EngineTuner, TunedRing } from '../../../src/tune/engine-tuner.js'
 import {
   type AnyBatch,
@@ -11,8 +11,12 @@ import {
 } from '../../support/engine.js'
 import { until } from '../../support/until.js'
 
+vi.hoisted(() => {
+  process.env.MILLRACE_BUILT = 'build'
+})
+
 const { EngineTuner: Tuner } = (await import(
-  new URL('../../../dist/tune/engine-tuner.js', import.meta.url).href
+  new URL('../../../build/tune/engine-tuner.js', import.meta.url).href
 )) as { EngineTuner: typeof EngineTuner }
 
 const loaders: AnyLoader[] = []

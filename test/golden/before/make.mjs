@@ -4,7 +4,7 @@
 //
 // --data makes data/ anew as well. Needs python3 with numpy.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,7 +13,7 @@ import { makeData } from './make-data.mjs'
 
 const here = import.meta.dirname
 const checkout = resolve(process.argv[2])
-const load = path => import(pathToFileURL(join(checkout, 'dist', path)).href)
+const load = path => import(pathToFileURL(join(checkout, existsSync(join(checkout, 'build')) ? 'build' : 'dist', path)).href)
 
 if (process.argv.includes('--data')) {
   rmSync(join(here, 'data/shards'), { recursive: true, force: true })

@@ -6,9 +6,9 @@ import type { TokenizeOptions } from '../../../src/prepare/tokenize/options.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { documentsAt } from './helpers.js'
 
-// From dist/, since the package runs in a process.
+// From build/, since the package runs in a process.
 const { tokenize } = (await import(
-  new URL('../../../dist/prepare/tokenize/tokenize.js', import.meta.url).href
+  new URL('../../../build/prepare/tokenize/tokenize.js', import.meta.url).href
 )) as typeof import('../../../src/prepare/tokenize/tokenize.js')
 
 test('a character that becomes eighteen, in one document of three', async () => {

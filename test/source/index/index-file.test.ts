@@ -10,7 +10,8 @@ import { writeIndex } from '../../../src/source/index/write.js'
 import { temporaryFolder } from '../../support/folder.js'
 
 /** A module of the build: threads and processes of their own run that. */
-const built = (path: string): string => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url).href)
+const built = (path: string): string =>
+  JSON.stringify(new URL(`../../../build/${path}`, import.meta.url).href)
 
 const home = temporaryFolder()
 

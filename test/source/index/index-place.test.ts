@@ -22,7 +22,8 @@ import { temporaryFolder } from '../../support/folder.js'
 import { tarFile } from '../../support/tar.js'
 
 /** A module of the build: threads and processes of their own run that. */
-const built = (path: string): string => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url).href)
+const built = (path: string): string =>
+  JSON.stringify(new URL(`../../../build/${path}`, import.meta.url).href)
 
 let home: string
 beforeEach(() => {

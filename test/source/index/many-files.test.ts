@@ -1,16 +1,20 @@
 /** More files than a process may map: from some number on their indexes are read, and few of them are kept. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { OpenIndexes } from '../../../src/source/file-rows.js'
 import { loopIds, using } from '../../support/engine.js'
 import { temporaryFolder } from '../../support/folder.js'
 import { mapped } from '../../support/maps.js'
 import { tarFile } from '../../support/tar.js'
 
+vi.hoisted(() => {
+  process.env.MILLRACE_BUILT = 'build'
+})
+
 const FILES = 400
 const { mapFile, mappings } = (await import(
-  new URL('../../../dist/system/memory/mmap.js', import.meta.url).href
+  new URL('../../../build/system/memory/mmap.js', import.meta.url).href
 )) as typeof import('../../../src/system/memory/mmap.js')
 
 let root: string

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 
 /** The variable as C has it, after a worker thread of a new process has asked. */
 function asked(chosen: Record<string, string>): string {
-  const module = new URL('../../../dist/system/cuda/queues.js', import.meta.url).href
+  const module = new URL('../../../build/system/cuda/queues.js', import.meta.url).href
   const program = `
     import { Worker } from 'node:worker_threads'
-    import { libc } from '${new URL('../../../dist/system/native.js', import.meta.url).href}'
+    import { libc } from '${new URL('../../../build/system/native.js', import.meta.url).href}'
     const worker = new Worker("import('${module}').then(({ askForQueues }) => askForQueues())", { eval: true })
     worker.on('exit', () => console.log(libc.func('const char *getenv(const char *name)')('CUDA_DEVICE_MAX_CONNECTIONS')))`
   const { CUDA_DEVICE_MAX_CONNECTIONS: _, ...rest } = process.env

@@ -50,7 +50,7 @@ it('a file that can’t take the place of what is there leaves nothing beside it
 })
 
 it('a disk that takes no more is told with the name of the file', () => {
-  const built = new URL('../../../dist/system/files/draft.js', import.meta.url).href
+  const built = new URL('../../../build/system/files/draft.js', import.meta.url).href
   const path = join(folder, 'state.json')
   const program = `import { writeWhole } from ${JSON.stringify(built)}
 try { writeWhole(${JSON.stringify(path)}, 'x') } catch ({ code, path }) { console.log(code, path) }`

@@ -19,7 +19,7 @@ test('all that are missing are made, and those that are there stay', () => {
 
 test.skipIf(!existsSync('/proc/self'))('a place where none can be made is told, and ends nothing', () => {
   // In a process of its own: Node's own way spins there.
-  const built = new URL('../../../dist/system/files/folder.js', import.meta.url).href
+  const built = new URL('../../../build/system/files/folder.js', import.meta.url).href
   const program = `import { makeFolder } from ${JSON.stringify(built)}
 try { makeFolder('/proc/millrace/cache') } catch ({ code }) { console.log(code) }`
   const words = ['--input-type=module', '-e', program]

@@ -4,8 +4,8 @@
  *
  *   Example  1: Features   1: { 1: name, 2: Feature 1: BytesList 1: bytes } …   and   { … 2: Feature 3: Int64List 1: varint }
  */
-import { crc32c } from '../../../../dist/codec/checksum.js'
-import { FRAME, HEAD, masked } from '../../../../dist/source/tfrecord/record.js'
+import { crc32c } from '../../../../build/codec/checksum.js'
+import { FRAME, HEAD, masked } from '../../../../build/source/tfrecord/record.js'
 
 const FOOT = FRAME - HEAD
 /** Bytes of a record of so many bytes of an image, with all that stands around them. */
