@@ -1,4 +1,4 @@
-// Imports a TypeScript file that dist/ does not hold, such as a kernel's plain twin below test/.
+// Imports a TypeScript file that build/ does not hold, such as a kernel's plain twin below test/.
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
