@@ -71,20 +71,19 @@ describe('the guides', () => {
     expect(SOURCE_NAMES.filter(name => !text.includes(`{"${name}":`))).toEqual([])
   })
 
-  test('name every option of the verbs they describe, and no verb that is not there', async () => {
-    const sections = read('docs/command-line.md').split(/^## /m).slice(1)
-    const missing: string[] = []
-    for (const section of sections) {
-      const name = section.slice(0, section.indexOf('\n'))
-      expect(Object.keys(VERBS)).toContain(name)
-      const verb = await VERBS[name]()
-      const below = await Promise.all(Object.values(verb.verbs ?? {}).map(load => load()))
-      for (const { name, options } of [verb, ...below])
-        for (const [option, { hidden }] of Object.entries(options))
-          if (!hidden && !section.includes(`--${option}`)) missing.push(`${name} --${option}`)
-      for (const { name } of below) if (!section.includes(`millrace ${name} `)) missing.push(name)
-    }
-    expect(missing).toEqual([])
+  test('have a section for every verb, and no verb that is not there', async () => {
+    const text = read('docs/command-line.md')
+    const sections = text.split(/^## /m).slice(1)
+    expect(sections.map(section => section.slice(0, section.indexOf('\n'))).sort()).toEqual(
+      Object.keys(VERBS).sort(),
+    )
+    const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
+    const below = await Promise.all(
+      verbs.flatMap(verb => Object.values(verb.verbs ?? {}).map(load => load())),
+    )
+    expect(below.filter(({ name }) => !text.includes(`millrace ${name} `)).map(({ name }) => name)).toEqual(
+      [],
+    )
   })
 
   test.each(pages)('%s: links lead to files and headings that are there', page => {
