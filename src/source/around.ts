@@ -84,8 +84,8 @@ export abstract class Around implements EveryMember {
     return this.source.index(this.columnsBelow([name])[0])
   }
 
-  where(row: number): { file: string; offset: number } | undefined {
-    return this.source.where?.(this.rowBelow(row))
+  where(row: number, column?: string): { file: string; offset: number } | undefined {
+    return this.source.where?.(this.rowBelow(row), column && this.columnsBelow([column])[0])
   }
 
   wholeFile(row: number): WholeFile | undefined {

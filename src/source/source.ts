@@ -81,8 +81,11 @@ export interface Source {
   readonly indexed?: readonly string[]
   /** `hashKey(key(row))`, where the index keeps it: splits then need not touch the keys. */
   keyHash?(row: number): number
-  /** The file that holds a row and the offset of its first byte there, for error messages; undefined where there is none. */
-  where?(row: number): { file: string; offset: number } | undefined
+  /**
+   * The file that holds a row and the offset of its first byte there, for error messages; undefined where there is none. Of a row that
+   * several files make: the one with the column, if that is given.
+   */
+  where?(row: number, column?: string): { file: string; offset: number } | undefined
   /** For rows that are files as they lie there: what `pack` needs to know of one. */
   wholeFile?(row: number): WholeFile | undefined
   /**

@@ -6,6 +6,7 @@ import {
   MissingError,
   type SampleWhere,
 } from '../../basics/errors.js'
+import type { NormalField } from '../../define/types.js'
 import { PythonFailure } from '../../source/made/python.js'
 import type { Source } from '../../source/source.js'
 import type { BadReport, Mistake } from '../plan/job.js'
@@ -69,14 +70,17 @@ export function describeFailure(error: unknown): Failure {
   }
 }
 
-/** The same, with the sample's name. */
+/** The same, with the sample's name, and the file that the field is made of. */
 export function nameBad(
   source: Source,
   row: number,
   { field, stage, ...failure }: Failure,
+  fields: readonly NormalField[],
   epoch?: number,
 ): Pick<BadReport, 'where' | 'problem' | 'mistake' | 'suspect'> {
-  const where: SampleWhere = { id: source.id(row, epoch), ...source.where?.(row), field, stage }
+  const { from = [] } = fields.find(({ name }) => name === field) ?? {}
+  const column = from.find(column => source.columns.includes(column))
+  const where: SampleWhere = { id: source.id(row, epoch), ...source.where?.(row, column), field, stage }
   return { where, ...failure }
 }
 
@@ -85,7 +89,8 @@ export function describeBad(
   source: Source,
   row: number,
   error: unknown,
+  fields: readonly NormalField[],
   epoch?: number,
 ): ReturnType<typeof nameBad> {
-  return nameBad(source, row, describeFailure(error), epoch)
+  return nameBad(source, row, describeFailure(error), fields, epoch)
 }

@@ -308,7 +308,7 @@ export class RowMaker {
     Atomics.add(slot.words, Header.Bad, 1)
     // Data that changed underneath are no bad sample: as a fault of the whole batch they end the run, whatever the policy.
     if (changed) disownIndexOf(error)
-    const bad = describeBad(this.sources[draw.source], draw.row, error, draw.epoch)
+    const bad = describeBad(this.sources[draw.source], draw.row, error, this.job.feed.fields, draw.epoch)
     this.reportBad(claim.batch, changed ? -1 : row, bad)
   }
 

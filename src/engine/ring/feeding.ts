@@ -199,7 +199,7 @@ export class Feeding {
 
   /** A row that neither the device nor the CPU could decode, with the name of its sample. */
   nameBad({ row, source, sourceRow, ...failure }: BadRow): BadReport {
-    const bad = nameBad(this.plan.attached[source], sourceRow, failure)
+    const bad = nameBad(this.plan.attached[source], sourceRow, failure, this.job.feed.fields)
     return noteBad({ ring: this.job.id, generation: this.ring.generation, batch: -1, row, ...bad })
   }
 

@@ -117,9 +117,9 @@ class ConcatSource implements EveryMember {
     return this.parts[i].key(row - this.rows[i])
   }
 
-  where(row: number): { file: string; offset: number } | undefined {
+  where(row: number, column?: string): { file: string; offset: number } | undefined {
     const i = find(this.rows, row)
-    return this.parts[i].where?.(row - this.rows[i])
+    return this.parts[i].where?.(row - this.rows[i], column)
   }
 
   wholeFile(row: number): WholeFile | undefined {

@@ -90,8 +90,9 @@ class ZipSource implements EveryMember {
     return this.parts[0].key(row)
   }
 
-  where(row: number): { file: string; offset: number } | undefined {
-    return this.parts[0].where?.(row)
+  where(row: number, column = ''): { file: string; offset: number } | undefined {
+    const part = this.parts.find(({ columns }) => columns.includes(column)) ?? this.parts[0]
+    return part.where?.(row, column)
   }
 
   wholeFile(row: number): WholeFile | undefined {

@@ -205,7 +205,7 @@ test('what is not installed is no bad sample', async () => {
   const source = { id: (row: number) => `sample ${row}` } as Parameters<typeof describeBad>[0]
   const missing = new MissingError('npm install sharp')
   for (const cause of [missing, new DecodeError('no picture', { cause: missing })]) {
-    const bad = describeBad(source, 7, new FieldFailure('image', cause))
+    const bad = describeBad(source, 7, new FieldFailure('image', cause), [])
     expect(bad.mistake).toBe('Missing')
     const report: BadReport = { ring: 0, generation: 0, batch: 0, row: 0, ...bad }
     const judge = new Judge({ policy: 'drop', budget: 100 }, 1000)

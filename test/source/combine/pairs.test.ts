@@ -67,6 +67,32 @@ describe('a zip of files', () => {
     expect(rows(paired)).toEqual(ids.map(id => [`img ${id.slice(0, -4)}`, `msk ${id.slice(0, -4)}`]))
   })
 
+  it('says which of the files of a sample has a column', async () => {
+    write('img', ['0', '1'])
+    write('msk', ['0', '1'])
+    const subset = { subset: { source: both(), indices: [1] } } as SourceJson
+    for (const source of [subset, { concat: [subset, subset] } as SourceJson]) {
+      const { where } = await open(source).then(source => ({ where: source.where!.bind(source) }))
+      expect(where(0, 'mask')?.file).toBe(join(root, 'msk/1.png'))
+      for (const column of ['image', undefined]) expect(where(0, column)?.file).toBe(join(root, 'img/1.png'))
+    }
+  })
+
+  it('names the file of the field that is bad', async () => {
+    write('img', ['0'])
+    write('msk', ['0'])
+    const feed = {
+      source: both(),
+      fields: { mask: { from: 'mask', as: 'mask', apply: [{ resize: [4, 4] }] } },
+      batch: { size: 1 },
+    } as FeedJson
+    await using(feed, { root, workers: 0 }, async loader => {
+      await expect(loader[Symbol.asyncIterator]().next()).rejects.toThrow(
+        `sample 0.png (${join(root, 'msk/0.png')} at byte 0)`,
+      )
+    })
+  })
+
   it('refuses a pattern that takes for ever', async () => {
     write('img', ['a'.repeat(60)])
     write('msk', ['a'.repeat(60)])
