@@ -159,11 +159,8 @@ describe('bad samples', () => {
         expect([count, samples.map(bad => bad.id)]).toEqual([4, badIds])
       })
       const done = policy === 'drop' ? 'dropped' : 'masked'
-      expect(notices).toEqual(
-        [0, 1, 2].map(
-          epoch => `epoch ${epoch}: 4 bad samples ${done}: ${badIds.slice(0, 3).join(', ')} and 1 more`,
-        ),
-      )
+      // Those of later epochs are known already.
+      expect(notices).toEqual([`epoch 0: 4 bad samples ${done}: ${badIds.slice(0, 3).join(', ')} and 1 more`])
     }
   })
 
