@@ -18,7 +18,7 @@ const ROWS = 100
 const BYTES = 16
 
 /** The module of the guide, as it stands there. */
-const guide = readFileSync(join(repository, 'docs/plugins.md'), 'utf8')
+const guide = readFileSync(join(repository, 'docs/extend.md'), 'utf8')
 const example = /```js\n([\s\S]*?)```/.exec(guide)![1]
 const records = write('records.mjs', example)
 const url = pathToFileURL(records).href

@@ -136,7 +136,7 @@ describe('batches are those of local files', () => {
 
 /** The store of the guide, as it stands there, and a web server that has the files of the folder. */
 describe("the guide's store", () => {
-  const guide = readFileSync(join(import.meta.dirname, '../docs/plugins.md'), 'utf8')
+  const guide = readFileSync(join(import.meta.dirname, '../docs/extend.md'), 'utf8')
   const text = [...guide.matchAll(/```js\n([\s\S]*?)```/g)].find(([, code]) => code.includes('stores:'))![1]
   const server = createServer((request, response) => {
     const path = join(folder, decodeURIComponent(new URL(request.url!, 'http://x').pathname))

@@ -71,7 +71,7 @@ class Feed(Opened):
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
       needed for a builder or a module: see docs/trust.md.
     * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
-      see docs/plugins.md.
+      see docs/extend.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
     * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
       ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/measure.md.

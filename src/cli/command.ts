@@ -134,7 +134,7 @@ export const PLUGIN = {
   plugin: {
     type: 'texts',
     value: 'URL',
-    about: 'a module with sources or stores of your own; may be given several times (docs/plugins.md)',
+    about: 'a module with sources or stores of your own; may be given several times (docs/extend.md)',
   },
 } as const satisfies Record<string, Option>
 

@@ -1,5 +1,5 @@
 /**
- * The names of sources that plugins bring (docs/plugins.md). A program may name such a source before its plugin is loaded,
+ * The names of sources that plugins bring (docs/extend.md). A program may name such a source before its plugin is loaded,
  * by `source('units', …)`; whether the plugin is there is checked when the feed is opened.
  */
 import { DefinitionError } from '../basics/errors.js'

@@ -74,7 +74,7 @@ export interface OpenOptions extends DeviceOptions {
   allowCode?: boolean
   /** The interpreter of functions and datasets in Python, or the whole command. Default: MILLRACE_PYTHON, or python3. */
   python?: string | readonly string[]
-  /** Modules with sources and stores of your own, as file: URLs or paths: every thread loads them (docs/plugins.md). */
+  /** Modules with sources and stores of your own, as file: URLs or paths: every thread loads them (docs/extend.md). */
   plugins?: readonly (string | URL)[]
   /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */
   root?: string

@@ -1,5 +1,5 @@
 /**
- * Plugins: modules of the user's with sources and stores of their own (docs/plugins.md). The program that opens a feed
+ * Plugins: modules of the user's with sources and stores of their own (docs/extend.md). The program that opens a feed
  * names them, never a definition. Each thread loads them for itself, once.
  */
 import { isAbsolute, resolve } from 'node:path'

@@ -224,7 +224,7 @@ def _with_options(paths: Sequence[Paths], where: str, options: Mapping[str, Any]
 def source(name: str, json: Any = None, **parts: Any) -> Builder:
     """A source that a plugin brings, by its name there: ``source("units", path="a.bin")``. What the plugin
     wants to know is given by name, or as one value of another kind. ``open(plugins=[…])`` loads it: see
-    docs/plugins.md."""
+    docs/extend.md."""
     if json is not None and parts:
         raise TypeError("source takes one value, or parts by name, not both")
     return _source(name, parts if json is None else json)

@@ -169,7 +169,7 @@ export const chat = <const Options extends Omit<ChatJson, 'source'>>(
   options: Options,
 ): { chat: Options & { source: SourceJson } } => ({ chat: { ...options, source } })
 
-/** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/plugins.md. */
+/** A source that a plugin brings, by its name there, and what the plugin wants to know: see docs/extend.md. */
 export function source(name: string, json: unknown = {}): SourceJson {
   if (isBuiltIn(name))
     throw new DefinitionError('', `"${name}" is a source of Millrace's own: write ${name}(…)`)
