@@ -1,7 +1,7 @@
 """Who decodes images: the engine's CPU threads, the trainer's GPU or both.
 
-It is given, or as a state says, or found by the engine's tuner (docs/measure.md), which asks for it by a word of
-the ring.
+It is given, or as a state says, or found by the engine's tuner (docs/measure.md), which asks for it by a
+word of the ring.
 
 Which samples come, in which order and with which choices is the same in any case.
 """
