@@ -1,5 +1,5 @@
 /** Which characters of a conversation are trained on, and what is refused. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { readConversation } from '../../src/chat/conversation.js'
 import { type Json, type JsonObject, parseJson } from '../../src/chat/json.js'
 import { ChatRenderer, type ChatSettings, type TrainedText } from '../../src/chat/render.js'
@@ -230,6 +230,14 @@ describe('what is refused, and why', () => {
     const all = `{%-${blanks}if${blanks}true${blanks}-%}${blanks}a${blanks}{%- endif${blanks}%}${blanks}{{-${blanks}1 }}`
     expect((await render(all, two, { train: 'all' })).pieces[0].text).toBe('a1')
     await expect(render(all + blanks.repeat(3), two)).rejects.toThrow('more than 1048576 characters')
+  })
+
+  test('a long line is looked through for its end once, not once a token', () => {
+    const looks = vi.spyOn(String.prototype, 'indexOf')
+    new ChatTemplate('{{ m }}'.repeat(1000), 'test')
+    const forLines = looks.mock.calls.filter(([found]) => found === '\n').length
+    looks.mockRestore()
+    expect(forLines).toBeLessThan(10)
   })
 
   test('a template that is none', async () => {

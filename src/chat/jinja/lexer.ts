@@ -29,16 +29,15 @@ export function lex(template: string): Token[] {
   const source = template.replace(/\r\n?/g, '\n').replace(/\n$/, '')
   const tokens: Token[] = []
   /** Of the text that is next: where it begins; whether what stands before it ended a line. */
-  let [at, fresh, line, counted] = [0, true, 1, 0]
+  let [at, fresh, line] = [0, true, 1]
+  const breakFrom = (place: number): number => {
+    const found = source.indexOf('\n', place)
+    return found < 0 ? source.length : found
+  }
+  /** Where the present line ends: looked for once a line, not once a token. */
+  let lineEnd = breakFrom(0)
   const lineAt = (place: number): number => {
-    for (
-      let found = source.indexOf('\n', counted);
-      found >= 0 && found < place;
-      found = source.indexOf('\n', counted)
-    ) {
-      line++
-      counted = found + 1
-    }
+    for (; lineEnd < place; line++) lineEnd = breakFrom(lineEnd + 1)
     return line
   }
   const push = (type: Token['type'], value: string): void => {
