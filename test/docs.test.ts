@@ -102,7 +102,7 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'trust', 'start'].map(
+    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'start'].map(
       name => `docs/${name}.md`,
     )
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))

@@ -18,7 +18,7 @@ from torch import nn
 import millrace
 
 FEED = str(Path(__file__).with_name("stripes.json"))
-#: The feed is JSON that names a kernel: we know the file, and allow it (docs/trust.md).
+#: The feed is JSON that names a kernel: we know the file, and allow it (docs/troubleshoot.md).
 OURS = {"allow_code": True}
 CLASSES = 10
 

@@ -69,7 +69,7 @@ class Feed(Opened):
     * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
     * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
     * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
-      needed for a builder or a module: see docs/trust.md.
+      needed for a builder or a module: see docs/troubleshoot.md.
     * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
       see docs/extend.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).

@@ -1,6 +1,6 @@
 /**
  * The code that a definition asks to run: functions, datasets in Python and CUDA kernels. JSON may come from anywhere, so the
- * program that opens it has to allow its code. The code of a feed that the program itself built may run (docs/trust.md).
+ * program that opens it has to allow its code. The code of a feed that the program itself built may run (docs/troubleshoot.md).
  */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
 /**
  * Names that data state, not the definition: rows of a list, urls of a shard list, paths in a table. They lie in the folder of what
- * states them, or in the `root` that the definition gives for it, however they are written (docs/trust.md). Links in the file system are
+ * states them, or in the `root` that the definition gives for it, however they are written (docs/troubleshoot.md). Links in the file system are
  * followed; those that lead out are counted.
  */
 import { lstatSync, realpathSync } from 'node:fs'
