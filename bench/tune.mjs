@@ -69,7 +69,7 @@ const STARTS = {
 /** A loader, and the trainer that goes on with it. */
 class Run {
   constructor({ feed, stepMs }, options) {
-    this.loader = open(feed, { ...options, allowCode: true, epochs: null, maxDepth: 32, notice: () => {} })
+    this.loader = open(feed, { ...options, allowCode: true, epochs: null, notice: () => {} })
     this.stepMs = stepMs
   }
 

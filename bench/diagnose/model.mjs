@@ -52,7 +52,7 @@ async function tryCase(name, { fn }, setting, change) {
   const written = writeCase(at, folder, { feed: 'rows', batch: 32, ...setting, fn })
   const { default: feed } = await import(written.feed)
   const { workers, depth } = setting
-  const loader = open(feed, { workers, depth, maxDepth: 8, epochs: null, notice: () => {} })
+  const loader = open(feed, { workers, depth, epochs: null, notice: () => {} })
   const loop = loader[Symbol.asyncIterator]()
   let stepMs = setting.stepMs
   const run = async ms => {

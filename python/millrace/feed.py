@@ -58,7 +58,7 @@ class Feed(Opened):
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
       batches.
     * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
-      default 4 and tuned; ``max_depth``: what it may be raised to. ``tune``: "auto" tunes what is not given,
+      default 4 and tuned. ``tune``: "auto" tunes what is not given,
       "all" also what is, "off" nothing: see docs/measure.md.
     * ``affinity``: the cores that workers run on: "off" (the default), "auto" (one each,
       near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/measure.md.
@@ -73,7 +73,7 @@ class Feed(Opened):
     * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
       see docs/extend.md.
     * ``restart``: replaces an engine that died, at most that often (True: 3 times).
-    * ``observe``: how much is written down of who does what: "counters", "spans" (the default) or "full".
+    * ``observe``: how much is written down of who does what: "counters" or "spans" (the default).
       ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/measure.md.
     * ``log``: a folder for the run log, a line of JSON a second (by default MILLRACE_LOG's; False: none): see
       docs/measure.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
@@ -94,7 +94,6 @@ class Feed(Opened):
         workers: Union[int, str] = "auto",
         depth: Optional[int] = None,
         affinity: Union[str, Sequence[int], None] = None,
-        max_depth: Optional[int] = None,
         tune: Optional[str] = None,
         epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
@@ -134,7 +133,6 @@ class Feed(Opened):
         options = options_of(
             workers,
             depth,
-            max_depth,
             cache=cache,
             scratch=scratch,
             timeout=timeout,

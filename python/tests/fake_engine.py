@@ -37,7 +37,7 @@ class Ring:
         self.fail_at: Optional[int] = feed.get("failAt")
         self.rank, self.world = options["rank"], options["world"]
         depth: int = options.get("depth", 4)
-        self.slots: int = options.get("maxDepth", 2 * depth)
+        self.slots: int = 2 * depth
         self.fields = self.lay_out()
         self.fd = os.memfd_create("fake")
         os.ftruncate(self.fd, CONTROL + self.slots * self.slot_bytes)

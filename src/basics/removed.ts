@@ -29,7 +29,16 @@ export const REMOVED: readonly Removed[] = [
       "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and feed.tune() do",
   },
   { name: 'alert', of: ['run', 'dashboard'], valued: true, instead: PROMETHEUS },
+  { name: 'maxDepth', of: ['open'], instead: 'the depth can be raised to 32, as far as memory allows' },
+  { name: 'nvcomp', of: ['open'], instead: 'the device says whether it has nvCOMP' },
+  { name: 'cpuShare', of: ['open'], instead: 'with decode: "auto" the tuner finds who decodes' },
 ]
+
+/** The level of `observe` that is gone. */
+export const FULL = {
+  name: 'full',
+  notice: 'observe "full" has no effect any more: "spans" is the most that is written down',
+}
 
 /** Those that a verb or function took. */
 export function removedOf(taker: string): readonly Removed[] {

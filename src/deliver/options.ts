@@ -1,7 +1,7 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
 
 import { DefinitionError, nearest } from '../basics/errors.js'
-import { noticeRemoved, removedOf } from '../basics/removed.js'
+import { FULL, noticeRemoved, removedOf } from '../basics/removed.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { AffinityAsk } from '../engine/bind/binder.js'
 import { type Affinity, readAffinity } from '../engine/bind/policy.js'
@@ -31,8 +31,6 @@ export interface OpenOptions extends DeviceOptions {
   affinity?: Affinity
   /** Batches made ahead: slots in use. Default: 4, and tuned while it runs. */
   depth?: number
-  /** Slots to lay out, so that the depth can be raised to that while running. Default: 32, or as many as can be addressed. */
-  maxDepth?: number
   /** What is tuned while it runs: "auto" (the default) what is not given, "all" also what is, "off" nothing. */
   tune?: Tuned
   /** Data-parallel rank and number of ranks; by default the launcher's (torchrun, Slurm, Open MPI), or 0 of 1. */
@@ -56,16 +54,12 @@ export interface OpenOptions extends DeviceOptions {
   scratch?: number
   /** Seconds that one sample may take before the run ends with its name, and one batch on a device. Default 60. */
   timeout?: number
-  /** How much is written down of what threads do: "counters", "spans" (the default) or "full" (docs/measure.md). */
+  /** How much is written down of what threads do: "counters" or "spans" (the default; docs/measure.md). */
   observe?: LevelName
   /** Folder of run logs: a line of JSON a second (docs/measure.md). Default: MILLRACE_LOG, or none; false: none. */
   log?: string | false
   /** What spans, run logs and dashboards call the run. By default the kind of its source, and its first path. */
   name?: string
-  /** With decode "gpu": the consumer has nvCOMP, so that compressed arrays are left to its device as well. */
-  nvcomp?: boolean
-  /** With decode "gpu": the share of images, 0…1, that workers decode all the same, so that both work. */
-  cpuShare?: number
   /** Told of progress on long work before the first batch, such as the scan of shards. */
   progress?: OnProgress
   /** Told what is worth knowing and no error, such as an index that had to be rebuilt. Default: a warning of Node's. */
@@ -78,6 +72,14 @@ export interface OpenOptions extends DeviceOptions {
   plugins?: readonly (string | URL)[]
   /** Relative paths of a definition given as JSON are relative to this folder. Default: the working directory. */
   root?: string
+}
+
+/** What a client in another process says besides, with decode "gpu". */
+export interface ClientOptions {
+  /** Its device has nvCOMP: compressed arrays are left to that as well. */
+  nvcomp?: boolean
+  /** The share of images, 0…1, that workers decode all the same, so that both work. */
+  cpuShare?: number
 }
 
 export type Tuned = 'auto' | 'all' | 'off'
@@ -94,7 +96,6 @@ export interface SequenceOptions {
 const NAMES: Record<keyof OpenOptions, true> = {
   workers: true,
   depth: true,
-  maxDepth: true,
   tune: true,
   rank: true,
   world: true,
@@ -110,8 +111,6 @@ const NAMES: Record<keyof OpenOptions, true> = {
   observe: true,
   affinity: true,
   log: true,
-  nvcomp: true,
-  cpuShare: true,
   progress: true,
   notice: true,
   allowCode: true,
@@ -141,7 +140,11 @@ export interface OpenedOptions extends FeedingOptions {
 }
 
 /** `trainer`: the process that the feed is for. */
-export function fillOptions(options: OpenOptions, trainer = ownTrainer()): OpenedOptions {
+export function fillOptions(
+  options: OpenOptions,
+  trainer = ownTrainer(),
+  { nvcomp = false, cpuShare = 0 }: ClientOptions = {},
+): OpenedOptions {
   const { rank, world, from } = rankOf(options)
   const depth = whole('options.depth', options.depth ?? DEPTH, 1, MAX_DEPTH)
   const workers =
@@ -154,16 +157,15 @@ export function fillOptions(options: OpenOptions, trainer = ownTrainer()): Opene
     workers: whole('options.workers', workers, 0, MAX_MAKERS, ', or "auto"'),
     affinity: affinityOf(options, trainer),
     depth,
-    maxDepth: whole('options.maxDepth', options.maxDepth ?? MAX_DEPTH, depth, MAX_DEPTH),
     tuned: tunedOf(options),
     cacheBytes: options.cache === undefined ? undefined : whole('options.cache', options.cache, 0, 2 ** 40),
     scratchBytes: whole('options.scratch', options.scratch ?? 2 ** 29, 2 ** 20, 2 ** 32),
     timeout: secondsOf(options.timeout ?? TIMEOUT),
-    ...(options.observe !== undefined && { observe: observeOf(options.observe) }),
+    ...(options.observe !== undefined && { observe: observeOf(options) }),
     // With a device of our own "auto" is decided when that is open.
     decode: options.decode === 'gpu' ? 'gpu' : 'cpu',
-    nvcomp: options.nvcomp ?? false,
-    cpuShare: shareOf(options.cpuShare ?? 0),
+    nvcomp,
+    cpuShare: shareOf(cpuShare),
     epochs:
       options.epochs === undefined || options.epochs === null
         ? options.epochs
@@ -220,9 +222,12 @@ function secondsOf(timeout: number): number {
   throw new DefinitionError('options.timeout', `expected seconds, more than 0, not ${shown(timeout)}`)
 }
 
-function observeOf(level: LevelName): LevelName {
-  if (isLevel(level)) return level
-  throw new DefinitionError('options.observe', `expected "counters", "spans" or "full", not ${shown(level)}`)
+function observeOf({ observe, notice }: OpenOptions): LevelName {
+  if (isLevel(observe)) return observe
+  if (observe !== FULL.name)
+    throw new DefinitionError('options.observe', `expected "counters" or "spans", not ${shown(observe)}`)
+  notice?.(FULL.notice)
+  return 'spans'
 }
 
 function tunedOf({ tune = 'auto', workers, depth }: OpenOptions): OpenedOptions['tuned'] {

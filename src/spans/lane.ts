@@ -1,7 +1,7 @@
 /**
  * One thread's lane of spans: the only writer of its records and counters. Spans that follow each other within a few
  * milliseconds are joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work
- * is. With counters alone they are joined for a second; at the level "full" not at all.
+ * is. With counters alone they are joined for a second.
  */
 import { crcOfWords } from './checksum.js'
 import { monotonicMs, type SpanClock } from './clock.js'
@@ -28,7 +28,6 @@ const COUNT_MS = JOIN_MS
 const WINDOWS: Readonly<Record<SpanLevel, number>> = {
   [SpanLevel.Counters]: COUNTERS_JOIN_MS,
   [SpanLevel.Spans]: JOIN_MS,
-  [SpanLevel.Full]: 0,
 }
 
 /** What a span was about, where that is known. */

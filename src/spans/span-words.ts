@@ -51,13 +51,11 @@ export const SpanLevel = {
   Counters: 1,
   /** Records; what follows each other within a few milliseconds is joined. */
   Spans: 2,
-  /** A record for each claim and kind: nothing is joined. */
-  Full: 3,
 } as const
 export type SpanLevel = (typeof SpanLevel)[keyof typeof SpanLevel]
 
 /** The same by name, in the order of their numbers. */
-export const LEVEL_NAMES = ['', 'counters', 'spans', 'full'] as const
+export const LEVEL_NAMES = ['', 'counters', 'spans'] as const
 export type LevelName = Exclude<(typeof LEVEL_NAMES)[number], ''>
 
 /** Who writes a lane. */

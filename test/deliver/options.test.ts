@@ -30,9 +30,11 @@ describe('an option', () => {
     const source = { synthetic: { count: 8, tensors: { shape: [2], dtype: 'f32' } } }
     const feed = { source, fields: { x: { from: 'data', as: 'npy', shape: [2], dtype: 'f32' } }, batch: 4 }
     const notices: string[] = []
-    const options = { alerts: ['lost>5%'], workers: 0, notice: (text: string) => notices.push(text) }
+    const gone = { alerts: ['lost>5%'], maxDepth: 4, nvcomp: true, cpuShare: 7 }
+    const options = { ...gone, workers: 0, notice: (text: string) => notices.push(text) }
     await open(feed as never, options as OpenOptions).close()
-    expect(notices).toEqual([expect.stringMatching(/^alerts has no effect any more: let Prometheus watch/)])
+    expect(notices[0]).toMatch(/^alerts has no effect any more: let Prometheus watch/)
+    expect(notices.map(text => text.split(' has no effect any more: ')[0])).toEqual(Object.keys(gone))
   })
 
   it('of rank and world, each needs the other', () => {

@@ -30,7 +30,7 @@ function* wrongRequests(): Generator<object> {
     }
     for (const part of Object.keys(right)) yield { [name]: { ...right, [part]: undefined } }
   }
-  for (const option of ['workers', 'depth', 'maxDepth', 'rank', 'world', 'epochs', 'steps', 'state', 'cache'])
+  for (const option of ['workers', 'depth', 'rank', 'world', 'epochs', 'steps', 'state', 'cache'])
     for (const wrong of WRONG)
       yield { open: { version: PROTOCOL, pid: 1, feed: FEED, root: '/', options: { [option]: wrong } } }
   for (const option of ['scratch', 'timeout', 'nvcomp', 'cpuShare', 'decode', 'limit'])

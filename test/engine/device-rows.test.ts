@@ -96,7 +96,7 @@ async function epoch(
   cpuShare = 0,
 ): Promise<Made> {
   // As a server for another process has it: rows that are for a device are not shown to a Node program.
-  const options = fillOptions({ decode, cpuShare, workers: 2 })
+  const options = fillOptions({ decode, workers: 2 }, undefined, { cpuShare })
   const loader = new Loader<AnyBatch>(normalizeFeed(json, process.cwd()), options)
   const made: Made = { ids: [], labels: '', rows: [], forms: [], parameters: [] }
   const left: Row[] = [] // to the device

@@ -203,7 +203,7 @@ test('a ring that stays open keeps its name while others come and go', async () 
 })
 
 test('a ring says how it is filled, also after tune()', async () => {
-  await using(NUMBERS, { workers: 2, depth: 3, maxDepth: 6 }, async loader => {
+  await using(NUMBERS, { workers: 2, depth: 3 }, async loader => {
     await loader.ready
     const feeding = feedingOf(loader)
     const { chunks, stride, rows, bytes } = feeding.layout

@@ -35,12 +35,12 @@ afterEach(() => {
 test('the environment wins over the option, where it names a level', () => {
   delete process.env.MILLRACE_SPANS
   expect(levelOf(undefined)).toBe(SpanLevel.Spans)
-  expect(levelOf('full')).toBe(SpanLevel.Full)
+  expect(levelOf('counters')).toBe(SpanLevel.Counters)
   process.env.MILLRACE_SPANS = 'counters'
-  expect(levelOf('full')).toBe(SpanLevel.Counters)
+  expect(levelOf('spans')).toBe(SpanLevel.Counters)
   for (const odd of ['', '1', 'none']) {
     process.env.MILLRACE_SPANS = odd
-    expect(levelOf('full')).toBe(SpanLevel.Full)
+    expect(levelOf('counters')).toBe(SpanLevel.Counters)
   }
 })
 
@@ -49,7 +49,7 @@ test('what is turned off when a feed is opened holds for that feed', async () =>
     await loud.ready
     const { feeding, reader, sum } = spansOf(loud)
     process.env.MILLRACE_SPANS = '0'
-    expect(levelOf('full')).toBeUndefined()
+    expect(levelOf('spans')).toBeUndefined()
     await using(NUMBERS, { workers: 1, epochs: 1 }, async quiet => {
       await loop(quiet)
       const { id } = feedingOf(quiet)
@@ -66,30 +66,32 @@ test('what is turned off when a feed is opened holds for that feed', async () =>
 
 test('another word is refused', () => {
   expect(() => open(NUMBERS, { observe: 'all' as never })).toThrow(
-    'expected "counters", "spans" or "full", not "all"',
+    'expected "counters" or "spans", not "all"',
   )
 })
 
-describe.each(['counters', 'full'] as const)('at the level %s', observe => {
-  test('sums are the same, and records as many as it says', async () => {
-    await using(NUMBERS, { workers: 1, epochs: 1, observe }, async loader => {
-      await loader.ready
-      const { feeding, reader, sum } = spansOf(loader)
-      expect(reader.rings().find(({ ring }) => ring === feeding.id)).toMatchObject({ level: observe })
-      await loop(loader)
-      await until(() => sum('rows') >= COUNT)
-      const own = () => loader.spans().records.filter(({ lane }) => lane.kind === 'worker')
-      const rows = () => own().reduce((all, { kind, rows }) => all + (kind === 'transform' ? rows : 0), 0)
-      if (observe === 'full') {
-        await until(() => rows() >= COUNT)
-        expect(own().every(({ joined }) => joined === 1)).toBe(true)
-        expect(own().filter(({ kind }) => kind === 'transform').length).toBeGreaterThanOrEqual(COUNT / 8)
-      } else {
-        // A record a second and kind, at most.
-        expect(own().filter(({ kind }) => kind === 'transform').length).toBeLessThan(COUNT / 8)
-      }
-      expect(loader.stats().spans.transform).toBeGreaterThan(0)
-    })
+test('the level that is gone is the default one, and a notice says so', async () => {
+  const notices: string[] = []
+  const options = { workers: 0, observe: 'full' as never, notice: (text: string) => notices.push(text) }
+  await using(NUMBERS, options, async loader => {
+    await loader.ready
+    const { feeding, reader } = spansOf(loader)
+    expect(reader.rings().find(({ ring }) => ring === feeding.id)).toMatchObject({ level: 'spans' })
+  })
+  expect(notices).toEqual([expect.stringContaining('observe "full" has no effect any more')])
+})
+
+test('at the level counters sums are the same, and records fewer', async () => {
+  await using(NUMBERS, { workers: 1, epochs: 1, observe: 'counters' }, async loader => {
+    await loader.ready
+    const { feeding, reader, sum } = spansOf(loader)
+    expect(reader.rings().find(({ ring }) => ring === feeding.id)).toMatchObject({ level: 'counters' })
+    await loop(loader)
+    await until(() => sum('rows') >= COUNT)
+    const own = loader.spans().records.filter(({ lane }) => lane.kind === 'worker')
+    // A record a second and kind, at most.
+    expect(own.filter(({ kind }) => kind === 'transform').length).toBeLessThan(COUNT / 8)
+    expect(loader.stats().spans.transform).toBeGreaterThan(0)
   })
 })
 

@@ -23,4 +23,7 @@ REMOVED: Dict[str, str] = {
     ),
     "run.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
     "dashboard.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
+    "open.max_depth": "the depth can be raised to 32, as far as memory allows",
+    "open.nvcomp": "the device says whether it has nvCOMP",
+    "open.cpu_share": 'with decode: "auto" the tuner finds who decodes',
 }

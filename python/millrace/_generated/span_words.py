@@ -44,8 +44,6 @@ class SpanLevel:
     COUNTERS = 1
     #: Records; what follows each other within a few milliseconds is joined.
     SPANS = 2
-    #: A record for each claim and kind: nothing is joined.
-    FULL = 3
 
 
 class LaneKind:
@@ -247,7 +245,7 @@ SPAN_NAMES = (
 LAST_WORK = 6
 
 #: The same by name, in the order of their numbers.
-LEVEL_NAMES = ("", "counters", "spans", "full")
+LEVEL_NAMES = ("", "counters", "spans")
 
 #: The same by name, in the order of their numbers.
 LANE_NAMES = ("", "worker", "reader", "device", "consumer")

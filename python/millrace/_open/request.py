@@ -23,7 +23,6 @@ TUNED = ("auto", "all", "off")
 def options_of(
     workers: Union[int, str],
     depth: Optional[int],
-    max_depth: Optional[int],
     *,
     cache: Optional[int],
     scratch: Optional[int],
@@ -41,7 +40,6 @@ def options_of(
         "depth": depth,
         # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.
         "decode": "auto",
-        "maxDepth": max_depth,
         "cache": cache,
         "scratch": scratch,
         "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,

@@ -1,8 +1,7 @@
 """One thread's lane of spans: the only writer of its records and counters.
 
 Spans that follow each other within a few milliseconds are joined by ring and kind, so that a lane gets at
-most about 1,000 records a second. With counters alone they are joined for a second; at the level "full" not
-at all.
+most about 1,000 records a second. With counters alone they are joined for a second.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .thread_times import ThreadTimes
 _BODY = struct.Struct("<4d2f5I")
 _NAN = math.nan
 #: For so long (ms) spans are joined, by level.
-_WINDOWS = {SpanLevel.COUNTERS: COUNTERS_JOIN_MS, SpanLevel.SPANS: JOIN_MS, SpanLevel.FULL: 0}
+_WINDOWS = {SpanLevel.COUNTERS: COUNTERS_JOIN_MS, SpanLevel.SPANS: JOIN_MS}
 #: What a loop does between two steps.
 _WAITS = (SpanKind.WAIT, SpanKind.HAND, SpanKind.COPY)
 #: CPU time is looked up at most this often (seconds).

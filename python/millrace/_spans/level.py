@@ -1,4 +1,4 @@
-"""How much is written down: sums alone, spans that are joined, or all of them."""
+"""How much is written down: sums alone, or spans that are joined."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ log = logging.getLogger("millrace")
 _SWITCH = "MILLRACE_SPANS"
 #: Turns spans off (file.py).
 _OFF = "0"
+#: A level that is gone (src/basics/removed.ts).
+_FULL = "full"
 #: Values of it that were warned of.
 _warned: Set[str] = set()
 
 
 def level_of(observe: Optional[str]) -> int:
-    """By its name: "counters", "spans" (the default) or "full"."""
-    if observe is not None and observe not in LEVEL_NAMES[1:]:
+    """By its name: "counters" or "spans" (the default).
+
+    "full" is gone: the engine says so.
+    """
+    if observe not in (None, _FULL) and observe not in LEVEL_NAMES[1:]:
         known = ", ".join(f'"{name}"' for name in LEVEL_NAMES[1:])
         raise DefinitionError(f"observe: expected one of {known}, not {observe!r}")
     asked = os.environ.get(_SWITCH)

@@ -44,7 +44,7 @@ class Ring(NamedTuple):
     slot_bytes: int
     #: Batches of an epoch; 0: not known, or epochs differ.
     steps_in_epoch: int
-    #: How much is written of it: "counters", "spans" or "full".
+    #: How much is written of it: "counters" or "spans".
     level: str
 
 

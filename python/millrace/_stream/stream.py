@@ -138,7 +138,6 @@ class Stream:
         request["options"] = {
             **request["options"],
             "depth": self.opened.depth,
-            "maxDepth": self.opened.depth,
             "tune": "off",
             "log": None,  # it is no part of the run that is logged
         }
@@ -167,8 +166,7 @@ class Stream:
             wanted: Dict[str, Any] = {"decode": where, "nvcomp": nvcomp, "cpuShare": cpu_share}
             if where == "gpu":
                 # With one slot every batch is a copy, and what the GPU refuses can't be redone in its place.
-                deep = [name for name in ("depth", "maxDepth") if name in before]
-                wanted.update({name: max(2, before[name]) for name in deep})
+                wanted.update({"depth": max(2, before["depth"])} if "depth" in before else {})
             self._request["options"] = {**before, **wanted}
             try:
                 try:

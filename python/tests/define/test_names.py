@@ -49,7 +49,6 @@ def test_the_guides_name_what_a_feed_has():
     "options, said",
     [
         ({"worker": 2}, 'Feed has no option "worker": did you mean "workers"?'),
-        ({"maxDepth": 2}, 'Feed has no option "maxDepth": did you mean "max_depth"?'),
         ({"num_workers": 2}, 'Feed has no option "num_workers": it is called workers'),
         ({"batch_size": 2}, r'Feed has no option "batch_size": the feed says it: \.batch\(256\)'),
         ({"prefetch_factor": 2}, "it is called depth"),

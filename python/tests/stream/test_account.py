@@ -204,7 +204,7 @@ def test_a_trace_without_spans_is_refused(fake, tmp_path, monkeypatch):
         millrace.Feed(fake(8), trace=tmp_path / "run.json")
 
 
-@pytest.mark.parametrize("observe", ["counters", "spans", "full"])
+@pytest.mark.parametrize("observe", ["counters", "spans"])
 def test_how_much_is_written_down(fake, observe, monkeypatch):
     monkeypatch.delenv("MILLRACE_SPANS", raising=False)
     begun = time.monotonic()
@@ -218,30 +218,26 @@ def test_how_much_is_written_down(fake, observe, monkeypatch):
     assert sum(one.joined for one in steps) == 20
     # The first one stands alone: accounts leave it out.
     assert steps[0].joined == 1
-    if observe == "full":
-        assert len(steps) == 20
     if observe == "counters":  # then they are joined for a second
         assert 2 <= len(steps) <= 2 + (time.monotonic() - begun)
 
 
 def test_a_level_that_there_is_not(fake, monkeypatch):
-    with pytest.raises(
-        millrace.DefinitionError, match='observe: expected one of "counters", "spans", "full"'
-    ):
+    with pytest.raises(millrace.DefinitionError, match='observe: expected one of "counters", "spans", not'):
         millrace.Feed(fake(8), observe="all")
-    assert level_of("full") == SpanLevel.FULL and level_of(None) == SpanLevel.SPANS
+    assert level_of("full") == level_of(None) == SpanLevel.SPANS
     monkeypatch.setenv("MILLRACE_SPANS", "counters")
-    assert level_of("full") == SpanLevel.COUNTERS
+    assert level_of("spans") == SpanLevel.COUNTERS
 
 
 def test_a_level_of_the_environment_that_there_is_not_is_warned_of_once(fake, monkeypatch, caplog):
-    for value in ("0", "", "full"):
+    for value in ("0", "", "spans"):
         monkeypatch.setenv("MILLRACE_SPANS", value)
         level_of(None)
     assert not caplog.records
     monkeypatch.setenv("MILLRACE_SPANS", "bogus")
     for _ in range(2):
-        with millrace.Feed(fake(8), observe="full"):
-            assert level_of("full") == SpanLevel.FULL
+        with millrace.Feed(fake(8), observe="counters"):
+            assert level_of("counters") == SpanLevel.COUNTERS
     [warned] = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
-    assert warned == "MILLRACE_SPANS: expected one of 0, counters, spans, full, not 'bogus': it is ignored"
+    assert warned == "MILLRACE_SPANS: expected one of 0, counters, spans, not 'bogus': it is ignored"

@@ -243,7 +243,7 @@ def test_a_stopped_engine_that_a_rank_meets_is_replaced(runtime_folder):
 
 
 def test_a_new_engine_is_tuned_as_the_last_one_was(fake):
-    with millrace.Feed(fake(80), depth=3, max_depth=6) as feed:
+    with millrace.Feed(fake(80), depth=3) as feed:
         feed.tune(depth=5)
         batches = iter(feed)
         next(batches)

@@ -26,7 +26,7 @@ FEED = {
 
 
 def request(**more):
-    return options_of(1, 4, None, cache=None, scratch=None, timeout=60, steps=None, **more)
+    return options_of(1, 4, cache=None, scratch=None, timeout=60, steps=None, **more)
 
 
 def test_the_folder_is_sent_as_a_whole_path(monkeypatch, tmp_path):

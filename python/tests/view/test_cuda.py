@@ -55,7 +55,7 @@ def test_a_break_waits_for_the_copies_under_way(fake):
 
 def test_slots_are_locked_once_and_unlocked(fake):
     cuda = FakeCuda()
-    feed = millrace.Feed(fake(80), depth=3, max_depth=6)
+    feed = millrace.Feed(fake(80), depth=3)
     view, _ = view_of(feed, cuda)
     list(view)
     list(view)
@@ -70,7 +70,7 @@ def test_slots_are_locked_once_and_unlocked(fake):
 
 def test_slots_that_another_view_has_locked_are_locked(fake, caplog):
     cuda = FakeCuda()
-    feed = millrace.Feed(fake(80), depth=3, max_depth=6)
+    feed = millrace.Feed(fake(80), depth=3)
     for _ in range(3):
         assert len(list(view_of(feed, cuda)[0])) == 20  # a view of its own each time
     view, _ = view_of(feed, cuda)

@@ -230,10 +230,10 @@ def test_a_bad_filler_is_blank(policy):
 
 
 def test_one_slot_is_too_few_for_a_gpu(engine):
-    with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
+    with millrace.Feed(definition(), depth=1) as feed:
         expected = [batch.ids for batch in feed.numpy()]
         assert run_of(feed).stream.opened.depth == 1
-    with millrace.Feed(definition(), depth=1, max_depth=1) as feed:
+    with millrace.Feed(definition(), depth=1) as feed:
         view = GpuView(feed)
         assert [batch.ids for batch in view] == expected
         assert run_of(feed).stream.opened.depth == 2 and feed.stats()["copies"] == 0

@@ -64,7 +64,7 @@ export const run = command({
     observe: {
       type: 'text',
       value: 'LEVEL',
-      about: 'how much is written down of what threads do: counters, spans or full',
+      about: 'how much is written down of what threads do: counters or spans',
       default: 'spans',
     },
     log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/measure.md)' },

@@ -134,7 +134,7 @@ export class LiveFeed {
 
   private header(): LogHeader {
     const { ring, feed, options, hashes, log, trainer } = this.of
-    const { rank, world, workers, depth, maxDepth, decode, timeout, cacheBytes, observe } = options
+    const { rank, world, workers, depth, decode, timeout, cacheBytes, observe } = options
     const reader = SpanFile.shared()?.reader
     const own = reader?.rings().find(one => one.ring === ring)
     const facts = factsOf(reader && { trainer: { reader, ring }, engine: { reader, ring } })
@@ -145,7 +145,7 @@ export class LiveFeed {
       ...{ feed, rank, world, run: runName(), hashes, rows: facts.rows },
       stepsInEpoch: own?.stepsInEpoch ?? 0,
       options: {
-        ...{ workers, depth, maxDepth, decode, timeout },
+        ...{ workers, depth, decode, timeout },
         ...(cacheBytes !== undefined && { cache: cacheBytes }),
         ...(observe !== undefined && { observe }),
         ...(options.device && { device: 'cuda' }),

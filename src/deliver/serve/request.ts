@@ -9,7 +9,7 @@ import type { FeedJson } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import { checkChange } from '../../order/state.js'
 import type { Place } from '../../order/steps.js'
-import type { OpenOptions } from '../options.js'
+import type { ClientOptions, OpenOptions } from '../options.js'
 
 /** What a client says first. */
 export interface OpenRequest {
@@ -35,12 +35,13 @@ export interface OpenRequest {
   options?: Omit<
     OpenOptions,
     'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins' | 'log'
-  > & {
-    limit?: number | null
-    decode?: OpenOptions['decode'] | 'auto'
-    /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
-    log?: { folder: string; since: number } | null
-  }
+  > &
+    ClientOptions & {
+      limit?: number | null
+      decode?: OpenOptions['decode'] | 'auto'
+      /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
+      log?: { folder: string; since: number } | null
+    }
   /** What the client's process knows of its GPUs: its CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and which one it uses. */
   trainer?: { visible?: string; order?: string; device?: number }
   /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */

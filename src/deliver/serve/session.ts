@@ -255,7 +255,7 @@ export class Session {
       if (this.live === undefined) notices.push(text)
       else this.say({ notice: request.name === undefined ? text : `${request.name}: ${text}` })
     }
-    const options = fillOptions({ ...given, affinity, decode, notice }, trainerOf(request))
+    const options = fillOptions({ ...given, affinity, decode, notice }, trainerOf(request), given)
     // The client computes in a process of its own: here there is always a thread to make batches.
     const workers = Math.max(1, options.workers)
     const { name } = request

@@ -2,7 +2,7 @@
  * A new ring for a feed: who makes each field and how a slot is laid out, whether there is memory for it, that memory, and
  * the job that tells workers all of this.
  */
-import { Ring, type RingStart } from '../../batch/ring.js'
+import { MAX_DEPTH, Ring, type RingStart } from '../../batch/ring.js'
 import type { UserFunction } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'
 import { SpanFile } from '../../spans/file.js'
@@ -27,8 +27,6 @@ export interface FeedingOptions extends MakingOptions {
   /** 0: everything happens in the calling thread. */
   workers: number
   depth: number
-  /** Slots to lay out: the depth can be raised to this while running. */
-  maxDepth: number
   /** Bytes for the block cache, where one is needed; undefined: as many as windows and units take. */
   cacheBytes?: number
   /** Bytes that one worker's workspace may grow to. */
@@ -80,7 +78,7 @@ export async function newRing(plan: FeedPlan, options: FeedingOptions, start: Ri
   const { indexBytes } = plan
   const budget = preflight({ layout, depth, workers, cacheBytes, indexBytes, scratchBytes, python })
 
-  const capacity = Math.max(depth, Math.min(options.maxDepth, budget.mostSlots))
+  const capacity = Math.max(depth, Math.min(MAX_DEPTH, budget.mostSlots))
   const cache = cacheBytes > 0 ? joinCache(cacheKey(plan, options), cacheBytes, workers === 0) : undefined
   const workspaces = Math.max(1, workers)
   const memory = await RingMemory.create(

@@ -17,7 +17,7 @@ const WINDOW = 15_000
 const LONGEST = 600_000
 /** Claims at most: the latest are kept. */
 const CLAIMS = 2000
-/** Steps at most. The latest are kept; at the level `full` a step of some µs has a record of its own. */
+/** Steps at most. The latest are kept. */
 const STEPS = 20_000
 /** Slices of one look end at most so long before others of it (ms): lanes are read at least that often. */
 const LOOKS_APART = 20_000

@@ -41,7 +41,7 @@ test('next, break, keep, release, save, load and tune', async () => {
     fc.integer({ min: 1, max: 6 }),
     fc.array(act, { minLength: 5, maxLength: 50 }),
     async (workers, depth, acts) => {
-      await using(FEED, { workers, depth, maxDepth: 8 }, async loader => {
+      await using(FEED, { workers, depth }, async loader => {
         await loader.ready
         // The model: where the run stands, and what is kept.
         let [epoch, step] = [0, 0]

@@ -144,7 +144,7 @@ test('a cache too small for the window changes nothing but the reads', async () 
 
 test('workers and depth can be changed in the middle', async () => {
   const expected = await digests(FEEDS.global, { root, workers: 0 }, 4)
-  const got = await using(FEEDS.global, { root, workers: 1, depth: 1, maxDepth: 8 }, async loader => {
+  const got = await using(FEEDS.global, { root, workers: 1, depth: 1 }, async loader => {
     const changes = [{ workers: 4 }, { depth: 6 }, { workers: 2, depth: 2 }, { depth: 8 }, { workers: 1 }]
     const out: string[] = []
     for (let epoch = 0; epoch < 4; epoch++) {

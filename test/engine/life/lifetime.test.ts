@@ -102,7 +102,7 @@ describe.each([0, 2])('a batch, with %i workers', workers => {
     }) => {
       const of = vi.spyOn(Places, 'of')
       onTestFinished(() => of.mockRestore())
-      await using(large, { workers, depth: 4, maxDepth: 5 }, async loader => {
+      await using(large, { workers, depth: 4 }, async loader => {
         await loader.ready
         skip(of.mock.results[0].value === undefined, 'this system moves no pages')
         const seen: { array: Float32Array; was: number }[] = []
@@ -124,7 +124,7 @@ describe.each([0, 2])('a batch, with %i workers', workers => {
     test('where pages cannot be moved, shows what it was until its arrays are taken back', async () => {
       const of = vi.spyOn(Places, 'of').mockReturnValue(undefined)
       onTestFinished(() => of.mockRestore())
-      await using(large, { workers, depth: 4, maxDepth: 5 }, async loader => {
+      await using(large, { workers, depth: 4 }, async loader => {
         const seen: { array: Float32Array; was: number }[] = []
         let detached = 0
         for await (const batch of loader) {
@@ -278,7 +278,7 @@ describe('a loader', () => {
     async workers => {
       // Elsewhere its descriptor would be another file's by then.
       for (let i = 0; i < 5; i++) {
-        const loader = open(FEED, { workers, depth: 1, maxDepth: 8 })
+        const loader = open(FEED, { workers, depth: 1 })
         await loader.ready
         const tuned = loader.tune({ depth: 8 })
         await Promise.resolve()

@@ -5,7 +5,7 @@ import { readDeviceOptions } from '../../../src/deliver/device-options.js'
 import type { DeviceBatch } from '../../../src/deliver/node/device-batch.js'
 import { Loader } from '../../../src/deliver/node/loader.js'
 import type { Supply } from '../../../src/deliver/node/supply.js'
-import { fillOptions, type OpenOptions } from '../../../src/deliver/options.js'
+import { type ClientOptions, fillOptions, type OpenOptions } from '../../../src/deliver/options.js'
 import type { StagePort } from '../../../src/device/device.js'
 import { essence, type FromStage, type RingWanted, type ToStage } from '../../../src/device/messages.js'
 import { StageServer } from '../../../src/device/server.js'
@@ -18,14 +18,17 @@ export type AnyDeviceBatch = DeviceBatch & Record<string, unknown>
 export function openSimulated(
   json: FeedJson,
   gpu: SimulatedGpu,
-  options: OpenOptions = {},
+  { cpuShare, ...options }: OpenOptions & ClientOptions = {},
   root = '/',
   start = () => simulatedPort(gpu),
   decider: { asked?: true } = { asked: true },
 ): Loader<AnyDeviceBatch> {
   const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
   const device = { ...readDeviceOptions(all)!, start, ...decider }
-  return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), { ...fillOptions(all), device })
+  return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), {
+    ...fillOptions(all, undefined, { cpuShare }),
+    device,
+  })
 }
 
 /** What the tuner does: asks for another decoder. `found`: it stays. */
