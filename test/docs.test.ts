@@ -9,7 +9,13 @@ import { OPERATORS } from '../src/define/operators/table.js'
 
 const repository = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/README.md'].concat(
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'examples/README.md',
+  'bench/README.md',
+].concat(
   readdirSync(join(repository, 'docs'))
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
@@ -102,9 +108,7 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'benchmarks', 'concurrency', 'protocol', 'start'].map(
-      name => `docs/${name}.md`,
-    )
+    const about = ['architecture', 'concurrency', 'protocol', 'start'].map(name => `docs/${name}.md`)
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))
     expect(guides.filter(page => !read(page).includes('(start.md'))).toEqual([])
     const install = read('docs/start.md')
