@@ -51,6 +51,22 @@ describe.each([0, 2])('with %i workers', workers => {
     expect(await labels(await withMap(fn), workers)).toEqual(counted(i => i + 100))
   })
 
+  test('arrays that it returns become JSON; nothing is no text', async () => {
+    const made = async (field: string) => {
+      const feed = await feedModule(
+        root,
+        `made-${modules++}.feed.mjs`,
+        `export default feed({ source: synthetic({ count: 2, images: { width: 8, height: 8, classes: 2 } }), fields: { x: ${field} }, batch: 2 })`,
+      )
+      return using(feed, { workers }, async loader => {
+        for await (const batch of loader) return batch.x as unknown as string[]
+      })
+    }
+    const arrays = "[Int32Array.of(7, 8), { dtype: 'f32', shape: [1], data: new Uint8Array(4) }]"
+    expect(await made(`json('cls').map(value => ${arrays}[value])`)).toEqual(['[7,8]', '[0]'])
+    await expect(made(`text('cls').map(value => {})`)).rejects.toThrow(/returned no value: return one/)
+  })
+
   test('one over the sample', async () => {
     const fn = 'sample => ({ ...sample, cls: sample.cls + sample.jpg.length * 0 + 7 })'
     expect(await labels(await withSampleMap(fn), workers)).toEqual(counted(i => i + 7))

@@ -21,6 +21,8 @@ def loud(sample, rng):
     return sample
 def shout(text, rng): return text.upper()
 def no_dict(sample, rng): return 7
+def lists(value, rng): return [value, [value, 2**60 + 1], np.ones((2, 1)), {"a": np.arange(2)}, b"[1]", (1, 2)][value]
+def nothing(value, rng): pass
 def brightness(sample, rng): return {"cls": sum(sample["jpg"][:2]) + sample["cls"]}
 `
 
@@ -78,6 +80,28 @@ describe.skipIf(withoutPython)('functions in Python', () => {
     }
     expect(await labels(json, { workers: 2 })).toEqual(
       Array.from({ length: 32 }, (_, i) => 0xff + 0xd8 + (i % 16)), // a JPEG begins with ff d8
+    )
+  })
+
+  test('arrays and lists become JSON, as values of a dataset and of a function', async () => {
+    const json = feed(
+      {
+        vector: { from: 'vector', as: 'json', ragged: { max: 200 } },
+        made: { from: 'label', as: 'json', ragged: { max: 100 }, map: module.call('lists') },
+      },
+      { source: { subset: { source: module.dataset('Vectors()', 40), range: [0, 6] } }, order: 'none' },
+    )
+    await using(json, { ...withPython, workers: 1 }, async loader => {
+      for await (const { vector, made } of loader as AsyncIterable<AnyBatch>) {
+        expect((vector as string[])[1]).toBe('[1,2,3,4]')
+        expect(made).toEqual(['0', '[1,1152921504606846977]', '[[1],[1]]', '{"a":[0,1]}', '[1]', '[1,2]'])
+      }
+    })
+    const text = feed({
+      name: { from: 'name', as: 'text', ragged: { max: 20 }, map: module.call('nothing') },
+    })
+    await expect(digests(text, { ...withPython, workers: 1 }, 1)).rejects.toThrow(
+      /returned no value: return one/,
     )
   })
 

@@ -2,7 +2,8 @@
 import { isTiled, type TiledArray } from '../../basics/array.js'
 import { elements } from '../../basics/dtype.js'
 import { DecodeError } from '../../basics/errors.js'
-import { plainArray } from '../../decode/array/plain-array.js'
+import { isNpy, openNpy } from '../../decode/array/npy.js'
+import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { decodeJson, jsonText } from '../../decode/text/json.js'
 import { checkText, decodeText, shown } from '../../decode/text/text.js'
 import { tooLong } from '../../define/limits.js'
@@ -14,7 +15,9 @@ import { unpacker } from './unpack.js'
 
 export function compileText(field: NormalField, map?: UserMap): VaryingProgram {
   const unpack = unpacker(field)
-  const decode = (value: FieldValue): unknown => {
+  const decode = (given: FieldValue): unknown => {
+    // Arrays of a dataset in Python come as .npy, which begins as no JSON does.
+    const value = field.as === 'json' && given instanceof Uint8Array && isNpy(given) ? openNpy(given) : given
     if (field.as === 'bytes')
       return !(value instanceof Uint8Array) && isTiled(value) ? bytesOfArray(value) : unpack(value)
     if (map) return field.as === 'json' ? decodeJson(value) : decodeText(value)
@@ -53,7 +56,9 @@ function bytesOfArray(array: TiledArray): Uint8Array {
 const utf8 = new TextEncoder()
 
 function bytesFrom(value: unknown, json: boolean): Uint8Array {
-  if (value instanceof Uint8Array) return value
+  if (value === undefined || (value === null && !json))
+    throw new DecodeError('its function returned no value: return one, or raise an error for a bad sample')
+  if (value instanceof Uint8Array) return json ? (jsonText(value) as Uint8Array) : value
   if (typeof value === 'bigint') return utf8.encode(String(value))
   if (typeof value === 'string' && !json) return utf8.encode(value)
   if (json) return utf8.encode(written(value))
@@ -62,9 +67,22 @@ function bytesFrom(value: unknown, json: boolean): Uint8Array {
 
 /** As JSON. What a function returns may be nested too deeply, go round in circles, or be no JSON. */
 function written(value: unknown): string {
+  if (isPlainArray(value)) {
+    const { dtype, shape, data } = value
+    return jsonText({ dtype, shape, tiles: [{ data }] }) as string
+  }
   try {
-    return JSON.stringify(value)
+    // JSON.stringify would write a typed array as an object.
+    return JSON.stringify(value, (_, part) =>
+      ArrayBuffer.isView(part) ? Array.from(part as Uint8Array) : part,
+    )
   } catch (cause) {
     throw new DecodeError(`its value can't be written as JSON: ${(cause as Error).message}`, { cause })
   }
+}
+
+function isPlainArray(value: unknown): value is PlainArray {
+  return (
+    (value as PlainArray | null)?.data instanceof Uint8Array && Array.isArray((value as PlainArray).shape)
+  )
 }
