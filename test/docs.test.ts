@@ -108,7 +108,7 @@ describe('the guides', () => {
   })
 
   test('every guide says how to install from a checkout, by the names that there are', () => {
-    const about = ['architecture', 'concurrency', 'protocol', 'start'].map(name => `docs/${name}.md`)
+    const about = ['inside', 'concurrency', 'protocol', 'start'].map(name => `docs/${name}.md`)
     const guides = pages.filter(page => page.startsWith('docs/') && !about.includes(page))
     expect(guides.filter(page => !read(page).includes('(start.md'))).toEqual([])
     const install = read('docs/start.md')
@@ -129,16 +129,15 @@ describe('the guides', () => {
 
   test('call a worker a worker; maker is a word of the code', async () => {
     const told = pages.filter(
-      page =>
-        !['docs/architecture.md', 'docs/concurrency.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
+      page => !['docs/inside.md', 'docs/concurrency.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
     )
     expect(told.filter(page => /\bmakers?\b/i.test(read(page)))).toEqual([])
     const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
     expect(verbs.filter(verb => /\bmakers?\b/i.test(JSON.stringify(verb)))).toEqual([])
   })
 
-  test('the architecture names every room, and only files that are there', () => {
-    const text = read('docs/architecture.md')
+  test('inside.md names every room, and only files that are there', () => {
+    const text = read('docs/inside.md')
     const files = ['src', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
       const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
       return names.map(name => `${folder}/${name}`)

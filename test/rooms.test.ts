@@ -1,5 +1,5 @@
 /**
- * The rooms of the house. The table below says which room imports which, no more and no less; docs/architecture.md shows
+ * The rooms of the house. The table below says which room imports which, no more and no less; docs/inside.md shows
  * the same table. Native code is reached from one room alone, and no folder is too long to be read.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -117,8 +117,8 @@ describe('rooms', () => {
     expect(found).toEqual(Object.fromEntries(table))
   })
 
-  test('the table of docs/architecture.md is this one', () => {
-    const page = readFileSync(join(src, '../docs/architecture.md'), 'utf8')
+  test('the table of docs/inside.md is this one', () => {
+    const page = readFileSync(join(src, '../docs/inside.md'), 'utf8')
     const lines = /```text imports\n(.*?)\n```/s.exec(page)?.[1].split('\n').slice(1)
     const table = lines?.map(line => line.split(/\s+/)).map(([room, ...below]) => [room, below.join(' ')])
     expect(table).toEqual(
