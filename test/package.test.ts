@@ -1,7 +1,21 @@
 /** The package: few dependencies, each at one exact version, and every path that it names is there. */
-import { existsSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { execFile, execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { libraryVersion } from '../src/system/codecs/turbojpeg-library.js'
+import { temporaryFolder } from './support/folder.js'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'))
@@ -70,6 +84,12 @@ test('libraries and their licence are built, for every platform that is named', 
   expect(licence).toContain(libraryVersion())
 })
 
+test('the guide names the oldest TypeScript', () => {
+  const { version } = read('node_modules/typescript-min/package.json')
+  const guide = readFileSync(new URL('docs/start.md', root), 'utf8')
+  expect(guide).toContain(`TypeScript ${version.replace(/\.\d+$/, '')} or newer`)
+})
+
 test('versions are exact', () => {
   const { dependencies, optionalDependencies, devDependencies } = manifest
   for (const [name, version] of Object.entries({
@@ -111,4 +131,93 @@ test('what it exports and runs is built', () => {
 test('the Node version it asks for is one it can run on', () => {
   expect(manifest.engines.node).toBe('>=20.19')
   expect(manifest.type).toBe('module')
+})
+
+describe('as npm packs it', () => {
+  const user = temporaryFolder()
+  const installed = join(user, 'node_modules/millrace')
+  const packages = join(import.meta.dirname, '../node_modules')
+  const run = promisify(execFile)
+  const write = (name: string, text: string) => writeFileSync(join(user, name), text)
+  let files: string[]
+
+  /** Unpacked into a project of a user's, beside the packages that it needs. */
+  beforeAll(() => {
+    const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', user]
+    const packed = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8' }))
+    const [{ filename }] = Object.values<{ filename: string }>(packed)
+    mkdirSync(installed, { recursive: true })
+    execFileSync('tar', ['xzf', join(user, filename), '-C', installed, '--strip-components', '1'])
+    for (const name of ['koffi', '@koromix', '@types', 'undici-types'])
+      symlinkSync(join(packages, name), join(user, 'node_modules', name))
+    const all = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    files = all.filter(file => statSync(join(installed, file)).isFile())
+  })
+
+  test('it is small: no source maps, nothing twice', () => {
+    expect(files.filter(file => /\.map$|^(src|build|test)\//.test(file))).toEqual([])
+    const bytes = files.map(file => readFileSync(join(installed, file)))
+    expect(bytes.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(8e6)
+    const hashes = bytes.map(data => createHash('sha256').update(data).digest('hex'))
+    expect(files.filter((_, i) => hashes.indexOf(hashes[i]!) !== i)).toEqual([])
+  })
+
+  // The declarations of libraries are checked as well (skipLibCheck: false), ours among them.
+  test.each(['typescript-min', 'typescript'])(
+    '%s compiles what it should, and nothing else',
+    async compiler => {
+      const types = join(import.meta.dirname, 'types')
+      for (const name of ['consumer.ts', 'tsconfig.json']) copyFileSync(join(types, name), join(user, name))
+      write('package.json', '{ "type": "module" }')
+      const tsc = join(packages, compiler, 'bin/tsc')
+      const said = await run(process.execPath, [tsc, '-p', user]).then(
+        ({ stdout }) => stdout,
+        (error: { stdout?: string }) => error.stdout || String(error),
+      )
+      expect(said).toBe('')
+    },
+  )
+
+  test('a function of the user and a plugin have the error classes of the worker that runs them', async () => {
+    // Dropped, unless the worker sees what it is: something is missing, which is no fault of a sample.
+    write(
+      'feed.mjs',
+      `import { feed, int, MissingError, synthetic } from 'millrace'
+      const missing = () => { throw new MissingError('the dictionary is not there') }
+      export default feed({
+        source: synthetic({ count: 8, images: { width: 8, height: 8 } }),
+        fields: { label: int('cls').map(missing) },
+        batch: 4,
+        onError: 'drop',
+      })`,
+    )
+    // Its words alone, unless the worker takes the error for one that is not ours.
+    write(
+      'plugin.mjs',
+      `import { isMainThread } from 'node:worker_threads'
+      import { SourceError } from 'millrace'
+      const rows = { count: 8, columns: ['n'], runs: Float64Array.of(0), id: String, key: String, indexed: [] }
+      export default { sources: { gone: {
+        check() {},
+        open: () => ({ fingerprint: { count: 8, digest: '0' } }),
+        attach() {
+          if (!isMainThread) throw new SourceError('the disk is in a drawer')
+          return { ...rows, index() {}, need() {}, sample: n => ({ n }) }
+        },
+      } } }`,
+    )
+    const cli = join(installed, 'dist/cli/main.js')
+    const said = (...words: string[]) =>
+      run(process.execPath, [cli, 'run', ...words, '--workers', '1'], { cwd: user }).then(
+        () => 'no error',
+        (error: { stderr: string }) => error.stderr,
+      )
+    expect(await said('feed.mjs')).toContain(
+      'millrace: sample 0: map of field "label" failed: the dictionary',
+    )
+    const gone = { source: { gone: {} }, fields: { n: { from: 'n', as: 'int' } }, batch: 4 }
+    expect(await said(JSON.stringify(gone), '--plugin', join(user, 'plugin.mjs'))).toBe(
+      'millrace: the disk is in a drawer\n',
+    )
+  })
 })
