@@ -1,6 +1,5 @@
 // How long `import 'millrace'` takes in a fresh process, of two built checkouts in turns, as a table:
 //   node bench/import.mjs --before PATH [--after .] [--rounds 20] [--out bench/results]
-// Also a worker thread until its modules are loaded is such an import: what a thread loads at once is told by test/loads.test.ts.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
