@@ -180,6 +180,8 @@ function contentsChange(
         mark(after, Math.floor((i * runs) / parts.length)),
     )
     .map(part => part.name)
+  if (names.length === 0 && after.lengths !== undefined && before.seed !== after.seed)
+    return 'Rows of tokens are cut by the seed too.'
   if (names.length === 0)
     return 'What the source holds, or an option by which its samples are cut, has changed; names and sizes are the same.'
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''

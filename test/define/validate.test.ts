@@ -74,6 +74,12 @@ const wrongs: [string, unknown, string, RegExp][] = [
     /unknown comparison "=>"; it is called ">=" here/,
   ],
   [
+    'join',
+    withSource({ subset: { source: { tar: 'a' }, where: { $or: [{ width: 3 }] } } }),
+    'source.subset.where.$or',
+    /joined by \$any/,
+  ],
+  [
     'two choices',
     withSource({ subset: { source: { tar: 'a' }, range: [0, 1], indices: [1] } }),
     'source.subset',

@@ -17,14 +17,15 @@ writeMegatron(folder, 'b', documentsOf([...LENGTHS, 2]))
 interface Change extends Partial<TokensJson> {
   fields?: string[]
   batch?: number
+  seed?: number
 }
 
 const orderHash = async (change: Change, root = folder): Promise<string> =>
   (await planned(change, root)).hashes.order
 
-async function planned({ fields, batch = 2, ...json }: Change, root = folder): Promise<FeedPlan> {
+async function planned({ fields, batch = 2, seed = 7, ...json }: Change, root = folder): Promise<FeedPlan> {
   const tokens = { path: 'a.bin', length: 4, ...json }
-  const order = { shuffle: 'global', seed: 7 }
+  const order = { shuffle: 'global', seed }
   const feed = normalizeFeed({ source: { tokens }, order, batch, ...(fields && { fields }) }, root)
   return await planFeed(feed)
 }
@@ -67,9 +68,11 @@ test.each<[Change, string | RegExp]>([
   [{ length: 5 }, 'Rows of tokens had "length" 4 and now have 5.'],
   [{ phase: 0 }, /^What the source holds, or an option by which its samples are cut, has changed/],
   [{ path: 'b.bin' }, 'The names or sizes of what the source holds have changed, in b.'],
+  [{ seed: 8 }, 'The seed was 7 and is now 8.'],
 ])('%j: what changed is said', async (change, said) => {
   const now = await planned(change)
   const { description } = await planned({})
   const sentences = explainOrderChange(description, now.description, now.parts)
   expect(sentences.at(-1)).toMatch(said)
+  if (change.seed !== undefined) expect(sentences[0]).toBe('Rows of tokens are cut by the seed too.')
 })

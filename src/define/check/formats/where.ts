@@ -58,6 +58,8 @@ export const where: Parser<WhereJson> = (value, path) => {
         given,
         here,
       )
+    else if (name.startsWith('$') && Array.isArray(given) && given.some(isObject))
+      throw new DefinitionError(here, 'conditions are joined by $any (one holds), $all and $not')
     else condition(given, here)
   }
   return value as WhereJson
