@@ -29,6 +29,17 @@ export const REMOVED: readonly Removed[] = [
       "the engine's own tuner sets workers and depth; from within the trainer, loader.tune() and feed.tune() do",
   },
   { name: 'alert', of: ['run', 'dashboard'], valued: true, instead: PROMETHEUS },
+  {
+    name: 'full',
+    of: ['bench'],
+    instead: 'one setting is varied after the other, each at the best found before',
+  },
+  {
+    name: 'failIf',
+    of: ['bench'],
+    valued: true,
+    instead: 'let CI look at the changes that millrace bench --baseline FILE --json prints',
+  },
   { name: 'maxDepth', of: ['open'], instead: 'the depth can be raised to 32, as far as memory allows' },
   { name: 'nvcomp', of: ['open'], instead: 'the device says whether it has nvCOMP' },
   { name: 'cpuShare', of: ['open'], instead: 'with decode: "auto" the tuner finds who decodes' },

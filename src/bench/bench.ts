@@ -38,7 +38,6 @@ export interface BenchOptions {
   stepMs: number
   profile?: Profile
   asked: Asked
-  full: boolean
   rounds: number
   length: Length
   /** The folder for bench.jsonl, steps/ and report.html. */
@@ -90,7 +89,7 @@ class Bench {
   constructor(private readonly given: Given) {
     const { options, header } = given
     this.file = { header, runs: [], failed: [] }
-    this.grid = new Grid(options.asked, thisMachine(), options.full)
+    this.grid = new Grid(options.asked, thisMachine())
     this.path = join(options.out, BENCH_FILE)
   }
 

@@ -23,6 +23,8 @@ REMOVED: Dict[str, str] = {
     ),
     "run.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
     "dashboard.alert": "let Prometheus watch prometheus(), or read the run log (option log)",
+    "bench.full": "one setting is varied after the other, each at the best found before",
+    "bench.fail_if": "let CI look at the changes that millrace bench --baseline FILE --json prints",
     "open.max_depth": "the depth can be raised to 32, as far as memory allows",
     "open.nvcomp": "the device says whether it has nvCOMP",
     "open.cpu_share": 'with decode: "auto" the tuner finds who decodes',

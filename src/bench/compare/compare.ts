@@ -3,8 +3,8 @@ import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../basics/errors.js'
 import { kindOf as kindOfFile, openRegular } from '../../system/files/regular.js'
+import { reasonsAgainst } from '../result/baseline.js'
 import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
-import { reasonsAgainst } from '../result/gate.js'
 import type { MeasuredRun } from '../result/summary.js'
 import { differs, geometricMean, ratio } from '../statistics.js'
 import { type Block, type Comparison, compareBlocks, partsInMs } from './blocks.js'
@@ -109,7 +109,7 @@ function byConfiguration({ runs }: BenchFile): Map<string, MeasuredRun[]> {
   return groups
 }
 
-/** As the gate of bench compares them (result/gate.ts): rounds count alike, however many steps they had. */
+/** As bench compares with a baseline (result/baseline.ts): rounds count alike, however many steps they had. */
 function rateOf(then: readonly MeasuredRun[], now: readonly MeasuredRun[]): Comparison['rate'] {
   const [a, b] = [then, now].map(runs => runs.map(({ figures }) => figures.samplesPerSecond))
   const change = ratio(b, a)

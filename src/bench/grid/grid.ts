@@ -1,6 +1,6 @@
 /**
  * Which configurations are measured. Not the product of all values: from the default, one thing is varied after the other, each
- * at the best that was found before (coordinate descent). `--full` takes the product.
+ * at the best that was found before (coordinate descent).
  */
 import { BASELINE, type Binding, type Configuration, configurationOf, type Setting } from './configuration.js'
 
@@ -54,7 +54,6 @@ export class Grid {
   constructor(
     private readonly asked: Asked,
     private readonly machine: Machine,
-    private readonly full = false,
   ) {
     const { autoWorkers, depth } = machine
     this.usual = configurationOf({ workers: autoWorkers, depth, affinity: 'off', cache: null }, 'default')
@@ -70,7 +69,6 @@ export class Grid {
   next(): Configuration[] {
     const first = this.unseen([this.baseline, this.usual])
     if (first.length > 0) return first
-    if (this.full) return this.unseen(this.product())
     let best: Setting = this.usual
     for (const vary of [this.workers, this.depths, this.bindings, this.caches]) {
       const around = vary.call(this, best).map(setting => this.configuration(setting))
@@ -83,7 +81,6 @@ export class Grid {
 
   /** How many there will be, about: for an estimate before any was seen. */
   estimate(): number {
-    if (this.full) return new Set([this.baseline, this.usual, ...this.product()].map(({ name }) => name)).size
     const { asked, usual } = this
     const values = [
       asked.workers ?? usualWorkers(this.machine),
@@ -172,22 +169,6 @@ export class Grid {
   private bindingsOf(workers: number): readonly Binding[] {
     const { canBind, cores } = this.machine
     return this.asked.affinity ?? (canBind && workers < cores ? ['off', 'auto'] : ['off'])
-  }
-
-  private product(): Configuration[] {
-    const { asked, machine } = this
-    const workers = asked.workers ?? usualWorkers(machine)
-    const depths = asked.depth ?? usualDepths(machine)
-    const caches: readonly (number | null)[] = asked.cache ?? [null]
-    return workers
-      .flatMap(workers =>
-        depths.flatMap(depth =>
-          this.bindingsOf(workers).flatMap(affinity =>
-            caches.map(cache => ({ workers, depth, affinity, cache })),
-          ),
-        ),
-      )
-      .map(setting => this.configuration(setting))
   }
 }
 

@@ -13,7 +13,7 @@ import { counted, duration, parseBytes, percent } from '../units.js'
 import { outcome } from './bench/text.js'
 
 /** What says which configurations are measured, where no --baseline does. */
-const GRID = ['workers', 'depth', 'affinity', 'cache', 'full'] as const
+const GRID = ['workers', 'depth', 'affinity', 'cache'] as const
 /** Programs beside a bench that use more cores than this make its figures rough. */
 const BUSY = 0.3
 
@@ -22,10 +22,9 @@ export const bench = command({
   summary: 'finds the best configuration of a feed on this machine',
   about:
     'Measures configurations of a feed, each run in a fresh process: without workers, the default, and variations of workers, depth, binding ' +
-    'and cache, one after the other from the default on (--full: all combinations). Rounds are interleaved, the warm-up is left out. The trainer ' +
+    'and cache, one after the other from the default on. Rounds are interleaved, the warm-up is left out. The trainer ' +
     'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
-    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 1 where that was faster by ' +
-    'more than --fail-if and beyond noise, or where what decides could not run; with 2 where the two can’t be compared.',
+    'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 2 where the two can’t be compared.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it' }],
   options: {
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
@@ -38,7 +37,6 @@ export const bench = command({
     depth: { type: 'text', value: 'LIST', about: 'batches made ahead to try, such as 2,4,8' },
     affinity: { type: 'text', value: 'LIST', about: 'binding to try: off,auto' },
     cache: { type: 'text', value: 'LIST', about: 'sizes of the block cache to try, such as 256MiB,1GiB' },
-    full: { type: 'flag', about: 'all combinations of these, not one after the other' },
     rounds: { type: 'count', value: 'N', about: 'runs of each configuration', default: 3, least: 1 },
     seconds: {
       type: 'number',
@@ -66,12 +64,6 @@ export const bench = command({
       value: 'FILE',
       about: 'an earlier bench.jsonl to compare with; its configurations are measured',
     },
-    'fail-if': {
-      type: 'text',
-      value: 'SHARE',
-      about: 'with --baseline: exit with 1 if slower by more',
-      default: '5%',
-    },
     force: { type: 'flag', about: 'with --baseline: compare other machines, feeds or steps all the same' },
     rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
     world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
@@ -82,13 +74,10 @@ export const bench = command({
   examples: [
     ['millrace bench cats.json --step-ms 50', 'what feeds a trainer with steps of 50 ms best, here?'],
     ['millrace bench cats.json --workers 1,2,4,8 --depth 4 --epochs 2', 'these workers, over two epochs'],
-    [
-      'millrace bench cats.json --step-ms 50 --baseline main/bench.jsonl --fail-if 5%',
-      'in CI: did a change make it slower?',
-    ],
+    ['millrace bench cats.json --step-ms 50 --baseline main/bench.jsonl', 'did a change make it slower?'],
   ],
   async run({ args: [feed], values, given }) {
-    const { rounds, seconds, steps, epochs, out, baseline, force, full, timeout, rank, world } = values
+    const { rounds, seconds, steps, epochs, out, baseline, force, timeout, rank, world } = values
     const stepMs = values['step-ms']
     if (values.profile !== undefined && stepMs > 0)
       throw new UsageError('--step-ms and --profile both say how long steps are: give one of them')
@@ -97,11 +86,8 @@ export const bench = command({
       throw new UsageError(`--warm-up wants "steps" or "epoch", not "${warmUp}"`)
     if (warmUp === 'epoch' && epochs === 1)
       throw new UsageError('--warm-up epoch leaves nothing of one epoch: give --epochs 2 or more')
-    if (baseline === undefined)
-      for (const name of ['force', 'fail-if'] as const)
-        if (given.has(name)) throw new UsageError(`--${name} is for --baseline FILE`)
+    if (baseline === undefined && force) throw new UsageError('--force is for --baseline FILE')
     if (baseline !== undefined && areTooFew(rounds)) throw new UsageError(`--baseline: ${tooFew(rounds)}`)
-    const limit = shareOf(values['fail-if'])
     const [
       { benchFeed },
       { canBind },
@@ -109,7 +95,7 @@ export const bench = command({
       { givenPlugins },
       { readProfile },
       { readBench, isWrittenTo },
-      gates,
+      { compareWith, reasonsAgainst },
       words,
     ] = await Promise.all([
       import('../../bench/bench.js'),
@@ -118,7 +104,7 @@ export const bench = command({
       import('../locate.js'),
       import('../../bench/profile.js'),
       import('../../bench/result/file.js'),
-      import('../../bench/result/gate.js'),
+      import('../../bench/result/baseline.js'),
       import('../../bench/result/summary.js'),
     ])
     const asked = askedOf(values)
@@ -134,8 +120,6 @@ export const bench = command({
         throw new UsageError(
           `--baseline ${baseline} is where results go: give another --out DIR, so that it stays`,
         )
-      const why = gates.cannotDecide(before)
-      if (why !== undefined) throw new UsageError(`${baseline} can't be a --baseline: ${why}`)
       const unused = GRID.filter(name => given.has(name)).map(name => `--${name}`)
       if (unused.length > 0) notice(`${unused.join(', ')}: not used, --baseline says what is measured`)
     }
@@ -149,11 +133,11 @@ export const bench = command({
         json,
         { root, plugins, timeout, rank, world },
         {
-          ...{ feed, stepMs, profile, asked, full, rounds, out: resolve(out), notice },
+          ...{ feed, stepMs, profile, asked, rounds, out: resolve(out), notice },
           length: { seconds, steps, epochs, skipEpoch: warmUp === 'epoch' },
           ...(before && { only: onlyThese(before) }),
           begins: (header, about) => {
-            if (before && !force) refuseOther(gates.reasonsAgainst(before.header, header), baseline!)
+            if (before && !force) refuseOther(reasonsAgainst(before.header, header), baseline!)
             tellBeginning(header, about, rounds)
           },
           progress: (done, of) => progress.set(done, of),
@@ -163,8 +147,7 @@ export const bench = command({
         },
       )
       progress.end()
-      const gate = before && gates.gate(before, found, limit)
-      return outcome(found, out, gate, words)
+      return outcome(found, out, before && compareWith(before, found), words)
     } finally {
       forget()
       progress.end()
@@ -230,14 +213,6 @@ function sizeOf(text: string): number {
   const size = parseBytes(text)
   if (size !== undefined) return size
   throw new UsageError(`--cache wants amounts such as 256MiB with commas between them, not "${text}"`)
-}
-
-/** `5%`, `5 %` or `0.05`. */
-function shareOf(text: string): number {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(text)
-  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1)
-  if (share >= 0 && share < 1) return share
-  throw new UsageError(`--fail-if wants a share such as 5%, not "${text}"`)
 }
 
 /** A list of whole numbers, as an option gives it: `1,2,4`. */

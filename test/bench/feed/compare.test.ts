@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Block, compareBlocks, fewer, mainCause } from '../../../src/bench/compare/blocks.js'
 import { compare } from '../../../src/bench/compare/compare.js'
+import { compareWith } from '../../../src/bench/result/baseline.js'
 import { writeBench } from '../../../src/bench/result/file.js'
-import { gate } from '../../../src/bench/result/gate.js'
 import type { Parts } from '../../../src/observe/evidence.js'
 import type { RunRecord } from '../../../src/observe/live/record.js'
 import { temporaryFolder } from '../../support/folder.js'
@@ -95,7 +95,7 @@ test('two results of bench: the default first', async () => {
   expect(compare(a, a).conclusion).toContain('No difference beyond noise')
 })
 
-test('the change is that of bench’s gate, and that of the rates beside it', async () => {
+test('the change is that of bench with a baseline, and that of the rates beside it', async () => {
   const file = (rates: number[]) =>
     fileOf(runsOf(setting(0, 1), 'baseline', [200, 210, 190]), runsOf(setting(4), 'default', rates))
   const [before, now] = [file([900, 500, 1100]), file([883, 565, 300])]
@@ -103,7 +103,7 @@ test('the change is that of bench’s gate, and that of the rates beside it', as
   writeBench(a, before)
   writeBench(b, now)
   const [{ comparison }] = compare(a, b).pairs
-  const change = gate(before, now, 0.05).changes.find(({ configuration }) => configuration === 'w4-d4')!
+  const change = compareWith(before, now).changes.find(({ configuration }) => configuration === 'w4-d4')!
   expect(comparison.rate.ratio).toEqual(change.ratio)
   expect([comparison.rate.a, comparison.rate.b]).toEqual([change.before, change.now])
   expect(change.now / change.before).toBeCloseTo(change.ratio.value, 9)

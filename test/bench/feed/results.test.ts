@@ -1,4 +1,4 @@
-/** What is made of measured runs: intervals, the choice, the gate, logs, files and the page. */
+/** What is made of measured runs: intervals, the choice, the baseline, logs, files and the page. */
 import { execFileSync } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import type { RunFigures, RunTimes } from '../../../src/bench/measure/task.js'
 import { readProfile } from '../../../src/bench/profile.js'
 import { kneeOf, workersSeries } from '../../../src/bench/report/curves.js'
 import { renderReport } from '../../../src/bench/report/report.js'
+import { compareWith, reasonsAgainst } from '../../../src/bench/result/baseline.js'
 import { choose } from '../../../src/bench/result/choose.js'
-import { type BenchFile, isWrittenTo, readBench, writeBench } from '../../../src/bench/result/file.js'
-import { cannotDecide, gate, reasonsAgainst } from '../../../src/bench/result/gate.js'
+import { isWrittenTo, readBench, writeBench } from '../../../src/bench/result/file.js'
 import { stepEvents, stepLog } from '../../../src/bench/result/step-log.js'
 import { type MeasuredRun, summarize } from '../../../src/bench/result/summary.js'
 import { shellWord } from '../../../src/bench/shell-word.js'
@@ -155,66 +155,23 @@ test('one or two rounds: nothing is best, the default stays', () => {
   }
 })
 
-test('the gate fails where the default or the best is slower beyond noise and limit', () => {
+test('what is slower than a baseline beyond noise is named, and what is missing', () => {
   const before = fileOf(BASELINE, runsOf(setting(4), 'default', [800, 805, 795]))
   const at = (...rates: number[]) => fileOf(BASELINE, runsOf(setting(4), 'default', rates))
-  expect(gate(before, at(720, 724, 716), 0.05)).toMatchObject({ failed: true })
-  expect(gate(before, at(780, 784, 776), 0.05)).toMatchObject({ failed: false })
-  expect(gate(before, at(780, 784, 776), 0.01)).toMatchObject({ failed: true })
+  expect(compareWith(before, at(720, 724, 716)).conclusion).toMatch(/^Slower: w4-d4 −10 %/)
+  expect(compareWith(before, before).conclusion).toContain('No slower than before')
   // Slower on average, but by less than it varies.
-  const noisy = gate(before, at(900, 500, 720), 0.05)
-  expect(noisy.failed).toBe(false)
-  expect(noisy.conclusion).toContain('noise')
-  // The baseline decides nothing.
-  const slow = runsOf(setting(0, 1), 'baseline', [100, 101, 99])
-  const other = gate(before, fileOf(slow, runsOf(setting(4), 'default', [800, 805, 795])), 0.05)
-  expect(other.failed).toBe(false)
-  expect(other.changes.find(({ configuration }) => configuration === 'w0-d1')!.verdict).toBe('slower')
+  const noisy = compareWith(before, at(900, 500, 720))
+  expect(noisy.changes.map(({ verdict }) => verdict)).toEqual(['same', 'same'])
+  expect(compareWith(before, fileOf(BASELINE)).missing).toEqual(['w4-d4'])
+  expect(compareWith(before, fileOf([])).conclusion).toBe('Nothing of the baseline was measured now.')
 })
 
-test('the gate fails where a configuration that decides failed, is missing, or has too few rounds', () => {
-  const best = runsOf(setting(8), 'variation', [1000, 1005, 995])
-  const usual = runsOf(setting(4), 'default', [800, 805, 795])
-  const before = fileOf(BASELINE, usual, best)
-  const failing = (now: BenchFile) => {
-    const found = gate(before, now, 0.05)
-    return { failed: found.failed, said: found.conclusion }
-  }
-  expect(failing(fileOf(BASELINE, usual, best)).failed).toBe(false)
-  expect(failing(fileOf(BASELINE, usual))).toEqual({
-    failed: true,
-    said: 'The gate fails: w8-d4 was not measured now.',
-  })
-  expect(failing(fileOf(BASELINE)).said).toContain('w4-d4 was not measured now; w8-d4 was not measured now')
-  const crashed = fileOf(BASELINE, usual.slice(0, 2), best)
-  crashed.failed.push({ configuration: usual[0].configuration, round: 3, message: 'it threw' })
-  expect(failing(crashed)).toEqual({
-    failed: true,
-    said: 'The gate fails: w4-d4 could not run in 1 of 3 rounds (it threw).',
-  })
-  expect(failing(fileOf(BASELINE, usual.slice(0, 2), best))).toEqual({
-    failed: true,
-    said: "The gate fails: of w4-d4, 2 rounds can't tell: take 5 (--rounds 5).",
-  })
-  // What is slower is said beside what could not be measured.
-  const slow = runsOf(setting(4), 'default', [500, 505, 495])
-  expect(failing(fileOf(BASELINE, slow)).said).toMatch(/^Slower: w4-d4 −\d+ % .* The gate fails: w8-d4/)
-})
-
-test('an earlier file that can decide nothing is known before anything is measured', () => {
-  const usual = runsOf(setting(4), 'default', [800, 805, 795])
-  expect(cannotDecide(fileOf(BASELINE, usual))).toBeUndefined()
-  expect(cannotDecide(fileOf(BASELINE))).toContain('no run of the default')
-  expect(cannotDecide(fileOf(BASELINE, usual.slice(0, 1)))).toContain("of w4-d4, 1 round can't tell")
-  const best = runsOf(setting(8), 'variation', [1000, 1005])
-  expect(cannotDecide(fileOf(BASELINE, usual, best))).toContain("of w8-d4, 2 rounds can't tell")
-})
-
-test('the rates of the gate are those that its change is made from', () => {
+test('the rates of a comparison are those that its change is made from', () => {
   // By medians this would have been 126 → 136, and slower.
   const before = fileOf(BASELINE, runsOf(setting(4), 'default', [120, 126, 300]))
   const now = fileOf(BASELINE, runsOf(setting(4), 'default', [90, 136, 140]))
-  for (const { before: a, now: b, ratio } of gate(before, now, 0.05).changes)
+  for (const { before: a, now: b, ratio } of compareWith(before, now).changes)
     expect(b / a).toBeCloseTo(ratio.value, 9)
   const [usual] = summarize(now.runs).filter(({ configuration }) => configuration.role === 'default')
   expect(usual.samplesPerSecond.mean).toBeCloseTo(geometricMean([90, 136, 140]), 9)

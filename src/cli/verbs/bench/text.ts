@@ -1,9 +1,9 @@
 /** What `millrace bench` says of its runs, as text and as JSON. */
 import { intervalText, share } from '../../../bench/change-words.js'
 import { NOTHING_GIVEN } from '../../../bench/grid/configuration.js'
+import type { Comparison } from '../../../bench/result/baseline.js'
 import type { Choice } from '../../../bench/result/choose.js'
 import type { BenchFile } from '../../../bench/result/file.js'
-import type { Gate } from '../../../bench/result/gate.js'
 import type { Summary } from '../../../bench/result/summary.js'
 import { bytes } from '../../../observe/verdict/units.js'
 import type { Outcome } from '../../command.js'
@@ -15,17 +15,17 @@ type Words = Pick<typeof import('../../../bench/result/summary.js'), 'verdictTex
 export function outcome(
   found: BenchFile & { report: string },
   out: string,
-  gate: Gate | undefined,
+  change: Comparison | undefined,
   words: Words,
 ): Outcome {
   const { header, summary, failed, report } = found
   const { configurations = [], choice = null } = summary ?? {}
   const text = [
     choice?.conclusion ?? 'Nothing could be compared.',
-    ...(gate ? [gate.conclusion] : []),
+    ...(change ? [change.conclusion] : []),
     '',
     tableOf(configurations, words, choice),
-    ...(gate ? ['', gateTable(gate)] : []),
+    ...(change ? ['', changeTable(change)] : []),
     ...badSamples(configurations),
     ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
     '',
@@ -34,9 +34,8 @@ export function outcome(
     `results   ${out}/bench.jsonl, ${out}/steps/`,
   ].join('\n')
   return {
-    json: { header, configurations, choice, failed, report, ...(gate && { gate }) },
+    json: { header, configurations, choice, failed, report, ...(change && { baseline: change }) },
     text,
-    code: gate?.failed ? 1 : 0,
   }
 }
 
@@ -93,13 +92,13 @@ function badSamples(summaries: readonly Summary[]): string[] {
   return [`${counted(bad, 'sample')} a run could not be used (\`millrace verify\` names them)`]
 }
 
-function gateTable({ changes, missing }: Gate): string {
-  const rows = changes.map(({ configuration, before, now, ratio, verdict, decides }) => {
+function changeTable({ changes, missing }: Comparison): string {
+  const rows = changes.map(({ configuration, before, now, ratio, verdict }) => {
     const change = [share(ratio.value), intervalText(ratio)]
-    return [configuration, count(before), count(now), ...change, verdict, decides ? 'yes' : '']
+    return [configuration, count(before), count(now), ...change, verdict]
   })
   const heads = ['before, samples/s', 'now', 'change', '95 % interval'].map(right)
-  const compared = table(['configuration', ...heads, '', 'decides'], rows)
+  const compared = table(['configuration', ...heads, ''], rows)
   return missing.length === 0 ? compared : `${compared}\nonly in one of the two: ${missing.join(', ')}`
 }
 
