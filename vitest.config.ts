@@ -3,7 +3,7 @@ import { LongestFirst } from './test/support/run/longest-first.js'
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     // These run by `npm run test:long`.
     exclude: [...configDefaults.exclude, 'test/long/**'],
     globalSetup: 'test/support/run/announce-python.ts',

@@ -7,8 +7,8 @@
 // as "auto" makes.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { readAffinity } from '../build/engine/bind/policy.js'
-import { autoWorkers } from '../build/system/process/limits.js'
+import { readAffinity } from '../build/core/engine/bind/policy.js'
+import { autoWorkers } from '../build/core/system/process/limits.js'
 import { open } from '../dist/index.js'
 import { pictures } from './data.mjs'
 import { pictureFeed } from './loops.mjs'

@@ -1,11 +1,11 @@
 // One thread of the ceiling: decodes its share of the JPEGs fully, into the same memory, again and again.
 import { parentPort, workerData } from 'node:worker_threads'
-import { decodeImage, imageInfo } from '../build/decode/picture/image.js'
-import { attachSource, openSource } from '../build/source/registry.js'
-import { RowReader } from '../build/source/row-reader.js'
-import { Reader } from '../build/store/reader.js'
-import { Stores } from '../build/store/stores.js'
-import { Workspace } from '../build/system/memory/workspace.js'
+import { attachSource, openSource } from '../build/core/source/registry.js'
+import { RowReader } from '../build/core/source/row-reader.js'
+import { Reader } from '../build/core/store/reader.js'
+import { Stores } from '../build/core/store/stores.js'
+import { Workspace } from '../build/core/system/memory/workspace.js'
+import { decodeImage, imageInfo } from '../build/pixels/decode/picture/image.js'
 
 const { source: json, threads, thread } = workerData
 const source = attachSource(await openSource(json, { root: '/', wanted: ['jpg'] }))

@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { crc32c } from '../build/codec/checksum.js'
-import { decompressInto } from '../build/codec/codec.js'
-import { unshuffle } from '../build/codec/shuffle.js'
+import { crc32c } from '../build/core/codec/checksum.js'
+import { decompressInto } from '../build/core/codec/codec.js'
+import { unshuffle } from '../build/core/codec/shuffle.js'
 import { keep, median, root, stamp } from './support.mjs'
 
 const option = (name, otherwise) => {

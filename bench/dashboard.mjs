@@ -12,7 +12,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { attachSpans } from '../build/spans/attach.js'
+import { attachSpans } from '../build/core/spans/attach.js'
 
 const { values } = parseArgs({
   options: {

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pack } from '../build/prepare/pack/pack.js'
-import { TarWriter } from '../build/prepare/pack/tar-writer.js'
-import { encodeJpeg } from '../build/system/codecs/turbojpeg.js'
+import { encodeJpeg } from '../build/core/system/codecs/turbojpeg.js'
+import { pack } from '../build/tools/prepare/pack/pack.js'
+import { TarWriter } from '../build/tools/prepare/pack/tar-writer.js'
 import { root } from './support.mjs'
 
 /** `samples` JPEGs of 224² and about 30 kB in four tar shards. Returns the source. */

@@ -7,9 +7,10 @@
  * a randomResizedCrop (area 8…100 %, ratio 3/4…4/3), with and without reading the header. Rates are per second of
  * CPU time, rounds are interleaved and the median is printed, as the machine may be busy with other things.
  */
-import { decodeImage, decoderVersions, imageInfo } from '../build/decode/picture/image.js'
-import { decompress, encodeJpeg } from '../build/system/codecs/turbojpeg.js'
-import { Workspace } from '../build/system/memory/workspace.js'
+
+import { decompress, encodeJpeg } from '../build/core/system/codecs/turbojpeg.js'
+import { Workspace } from '../build/core/system/memory/workspace.js'
+import { decodeImage, decoderVersions, imageInfo } from '../build/pixels/decode/picture/image.js'
 
 const SIZE = 224
 const COUNT = 256

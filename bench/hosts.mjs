@@ -4,7 +4,7 @@
 //   node bench/hosts.mjs [--save] [--rounds 5] [--samples 4096] [--threads N] [--seconds 3] [--depth 4]
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { usableCores } from '../build/system/process/limits.js'
+import { usableCores } from '../build/core/system/process/limits.js'
 import { pictures } from './data.mjs'
 import { pictureFeed } from './loops.mjs'
 import { interleaved, keep, median, root, stamp } from './support.mjs'

@@ -1,17 +1,17 @@
 // Time of each operator on one picture of 224×224, in microseconds: the median of many rounds, on one thread.
 //   npm run build && node bench/operators.mjs [--json]
-import { DTYPES } from '../build/basics/dtype.js'
-import { operatorKey, Random } from '../build/basics/random.js'
-import { normalOps } from '../build/define/operators/table.js'
-import { Workspace } from '../build/system/memory/workspace.js'
-import { chooseSteps } from '../build/transform/choose/choose.js'
-import { mixRows } from '../build/transform/mix/mix.js'
-import { mosaicRows } from '../build/transform/mix/mosaic.js'
-import { applyColor } from '../build/transform/picture/color.js'
-import { applyElastic } from '../build/transform/picture/elastic.js'
-import { applyErase } from '../build/transform/picture/erase.js'
-import { applyPad } from '../build/transform/picture/pad.js'
-import { applyAffine, applyPerspective } from '../build/transform/picture/warp.js'
+import { DTYPES } from '../build/core/basics/dtype.js'
+import { operatorKey, Random } from '../build/core/basics/random.js'
+import { normalOps } from '../build/core/define/operators/table.js'
+import { Workspace } from '../build/core/system/memory/workspace.js'
+import { chooseSteps } from '../build/pixels/transform/choose/choose.js'
+import { mixRows } from '../build/pixels/transform/mix/mix.js'
+import { mosaicRows } from '../build/pixels/transform/mix/mosaic.js'
+import { applyColor } from '../build/pixels/transform/picture/color.js'
+import { applyElastic } from '../build/pixels/transform/picture/elastic.js'
+import { applyErase } from '../build/pixels/transform/picture/erase.js'
+import { applyPad } from '../build/pixels/transform/picture/pad.js'
+import { applyAffine, applyPerspective } from '../build/pixels/transform/picture/warp.js'
 
 const SIDE = 224
 const ROUNDS = 31

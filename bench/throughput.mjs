@@ -4,7 +4,7 @@
 //   node bench/throughput.mjs [--save] [--rounds 5] [--samples 4096] [--threads N]
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { usableCores } from '../build/system/process/limits.js'
+import { usableCores } from '../build/core/system/process/limits.js'
 import { open } from '../dist/index.js'
 import { pictures } from './data.mjs'
 import { pictureFeed, through } from './loops.mjs'

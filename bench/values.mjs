@@ -5,11 +5,11 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { normalizeFeed } from '../build/define/normalize.js'
-import { Fetcher } from '../build/engine/fetch/fetch.js'
-import { copyInto } from '../build/system/memory/copy.js'
-import { Workspace } from '../build/system/memory/workspace.js'
-import { compileField } from '../build/transform/compile.js'
+import { normalizeFeed } from '../build/core/define/normalize.js'
+import { Fetcher } from '../build/core/engine/fetch/fetch.js'
+import { copyInto } from '../build/core/system/memory/copy.js'
+import { Workspace } from '../build/core/system/memory/workspace.js'
+import { compileField } from '../build/pixels/transform/compile.js'
 import { interleaved, keep, median, stamp } from './support.mjs'
 
 const at = process.argv.indexOf('--rounds')

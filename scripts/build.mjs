@@ -9,40 +9,40 @@ import { bundleEngine, bundleTypes } from './bundle.mjs'
 import { buildPage } from './page.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const [src, dist, build] = ['src', 'dist', 'build'].map(folder => join(root, folder))
+const [packages, dist, build] = ['packages', 'dist', 'build'].map(folder => join(root, folder))
 // Files of modules that are gone would go on living there, and in packages.
 for (const folder of [dist, build]) rmSync(folder, { recursive: true, force: true })
 const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
   stdio: 'inherit',
 })
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
-await bundleEngine(src, dist)
+await bundleEngine(packages, dist)
 await bundleTypes(build, dist)
-await buildPage(join(src, 'dashboard/page'), join(dist, 'dashboard/page/index.html'))
+await buildPage(join(packages, 'observe/dashboard/page'), join(dist, 'observe/dashboard/page/index.html'))
 
 // Compiled kernels, kernels that are compiled for the GPU at hand, the report's page,
 // licences of libraries.
 for (const [folder, extension] of [
-  ['codec/kernels', '.wasm'],
-  ['prepare/tokenize/kernels', '.wasm'],
-  ['tokenize/kernels', '.wasm'],
-  ['tokenize/shipped', '.json'],
-  ['transform/kernels', '.wasm'],
-  ['transform/kernels/cuda', ''],
+  ['core/codec/kernels', '.wasm'],
+  ['llm/prepare/tokenize/kernels', '.wasm'],
+  ['llm/tokenize/kernels', '.wasm'],
+  ['llm/tokenize/shipped', '.json'],
+  ['pixels/transform/kernels', '.wasm'],
+  ['pixels/transform/kernels/cuda', ''],
   ['observe/page', ''],
-  ['system/libraries', ''],
+  ['core/system/libraries', ''],
 ]) {
   for (const to of [dist, build]) {
     mkdirSync(join(to, folder), { recursive: true })
-    for (const name of readdirSync(join(src, folder)))
-      if (name.endsWith(extension)) copyFileSync(join(src, folder, name), join(to, folder, name))
+    for (const name of readdirSync(join(packages, folder)))
+      if (name.endsWith(extension)) copyFileSync(join(packages, folder, name), join(to, folder, name))
   }
 }
 
 // TurboJPEG, from a package of which nothing else is needed: as a dependency it would bring 90 others along.
 const prebuilt = join(root, 'node_modules/@julusian/jpeg-turbo/prebuilds')
 for (const system of ['linux-x64', 'linux-x64-musl', 'linux-arm64']) {
-  const to = join(dist, 'system/libraries', system)
+  const to = join(dist, 'core/system/libraries', system)
   mkdirSync(to)
   copyFileSync(join(prebuilt, `jpeg-turbo-${system}`, 'libturbojpeg.so.0'), join(to, 'libturbojpeg.so.0'))
 }

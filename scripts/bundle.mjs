@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: the package's entry points and every program of a thread or a process of its own, with shared
+// Bundles packages/ into dist/: the package's entry points and every program of a thread or a process of its own, with shared
 // chunks, in one run. A module is in one file only, so a user's module that imports Millrace in a thread meets the classes,
 // registries and native memory that the thread itself has.
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,11 +6,11 @@ import { join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 
-/** The entry points of the package: modules of src/. */
-const IMPORTED = ['index', 'order/index']
-const PUBLIC = [...IMPORTED, 'cli/main']
+/** The entry points, by their names in dist/: modules of packages/. */
+const IMPORTED = { index: 'all/index', 'order/index': 'core/order/index' }
+const PUBLIC = { ...IMPORTED, 'cli/main': 'tools/cli/main' }
 /** The thread that makes rows: beside `index`, what has to load fastest. */
-const MAKER = 'engine/make/maker'
+const MAKER = 'core/engine/make/maker'
 
 /** Packages are not bundled, but for what the compiler itself needs: Node 20 has no `using`. */
 const isPackage = id => !/^([./\0]|@oxc-project\/runtime)/.test(id)
@@ -20,10 +20,15 @@ const BESIDE = /new URL\(([^()]+), import\.meta\.url\)/g
 const PLACE = '\0place'
 const PLACE_CODE = "export const place = path => new URL('../' + path, import.meta.url)"
 
-/** Writes the bundle of `src` to `dist`. */
-export async function bundleEngine(src, dist) {
+/** Writes the bundle of `packages` to `dist`. */
+export async function bundleEngine(packages, dist) {
   const bundle = await rolldown({
-    input: Object.fromEntries([...PUBLIC, ...programs(src)].map(name => [name, join(src, `${name}.ts`)])),
+    input: Object.fromEntries(
+      [...Object.entries(PUBLIC), ...programs(packages)].map(([name, module]) => [
+        name,
+        join(packages, `${module}.ts`),
+      ]),
+    ),
     platform: 'node',
     external: isPackage,
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
@@ -38,7 +43,7 @@ export async function bundleEngine(src, dist) {
         load: id => (id === PLACE ? PLACE_CODE : undefined),
         transform(code, id) {
           if (id === PLACE) return undefined
-          const own = JSON.stringify(relative(src, id))
+          const own = JSON.stringify(placeOf(relative(packages, id)))
           const placed = code.replace(BESIDE, `new URL($1, place(${own}))`)
           if (placed === code) return undefined
           // On the same line, so that lines of source maps stay right.
@@ -47,14 +52,14 @@ export async function bundleEngine(src, dist) {
       },
     ],
   })
-  const maker = join(src, `${MAKER}.ts`)
+  const maker = join(packages, `${MAKER}.ts`)
   let first
   /** A chunk of the modules for which `test` holds. What they import comes with them, but for what earlier groups have. */
   const group = (name, priority, test) => ({
     priority,
     name(id, graph) {
       first ??= {
-        index: loads(join(src, 'index.ts'), graph),
+        index: loads(join(packages, `${PUBLIC.index}.ts`), graph),
         maker: loads(maker, graph),
       }
       return test(id) ? name : null
@@ -68,7 +73,7 @@ export async function bundleEngine(src, dist) {
     comments: { legal: true, annotation: true, jsdoc: false },
     entryFileNames: '[name].js',
     chunkFileNames: ({ facadeModuleId: id, name }) =>
-      `chunks/${id ? relative(src, id).replace(/\.ts$/, '').replaceAll('/', '-') : name}.js`,
+      `chunks/${id ? relative(packages, id).replace(/\.ts$/, '').replaceAll('/', '-') : name}.js`,
     codeSplitting: {
       groups: [
         group('place', 4, id => id === PLACE),
@@ -84,25 +89,36 @@ export async function bundleEngine(src, dist) {
 /** Writes one file of declarations for each entry point that is imported, from those that tsc wrote to `build`. */
 export async function bundleTypes(build, dist) {
   const bundle = await rolldown({
-    input: Object.fromEntries(IMPORTED.map(name => [name, join(build, `${name}.d.ts`)])),
+    input: Object.fromEntries(
+      Object.entries(IMPORTED).map(([name, module]) => [name, join(build, `${module}.d.ts`)]),
+    ),
     external: isPackage,
     checks: { bundlerTimings: false },
     plugins: dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
   })
   const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
   await bundle.close()
-  if (output.length > IMPORTED.length) throw new Error(`Declarations are ${output.length} files.`)
+  if (output.length > Object.keys(IMPORTED).length)
+    throw new Error(`Declarations are ${output.length} files.`)
 }
 
-/** The programs that src/ starts: `new URL('./worker.js', import.meta.url)`, by their names below src/. */
-function programs(src) {
-  const found = new Set()
-  for (const file of readdirSync(src, { recursive: true })) {
-    if (!file.endsWith('.ts')) continue
-    for (const [, path] of readFileSync(join(src, file), 'utf8').matchAll(
+/** Where a module would lie in dist/ if each were a file. */
+function placeOf(path) {
+  const entry = Object.entries(PUBLIC).find(([, module]) => path === `${module}.ts`)
+  return entry === undefined ? path : entry[0]
+}
+
+/** The programs that packages/ start: `new URL('./worker.js', import.meta.url)`, by their names in dist/. */
+function programs(packages) {
+  const found = new Map()
+  for (const file of readdirSync(packages, { recursive: true })) {
+    if (!file.endsWith('.ts') || /^[^/]+\/test\//.test(file)) continue
+    for (const [, path] of readFileSync(join(packages, file), 'utf8').matchAll(
       /new URL\('([^']+)\.js', import\.meta\.url\)/g,
-    ))
-      found.add(relative(src, join(src, file, '..', path)))
+    )) {
+      const module = relative(packages, join(packages, file, '..', path))
+      if (!Object.values(PUBLIC).includes(module)) found.set(module, module)
+    }
   }
   return found
 }

@@ -1,4 +1,4 @@
-// Writes src/tokenize/scan/class-table.ts: the class of each character, as the package `tokenizers` has it, whose Unicode version
+// Writes packages/llm/tokenize/scan/class-table.ts: the class of each character, as the package `tokenizers` has it, whose Unicode version
 // may be another than this Node's. Run it when that package is renewed: node scripts/character-classes.mjs
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -68,5 +68,5 @@ const text = `// Written by scripts/character-classes.mjs with tokenizers ${vers
 export const CLASS_TABLE =
 ${lines.map(line => `  '${line}'`).join(' +\n')}
 `
-writeFileSync(join(root, 'src/tokenize/scan/class-table.ts'), text)
+writeFileSync(join(root, 'packages/llm/tokenize/scan/class-table.ts'), text)
 console.log(`${blocks.length} blocks, ${text.length} characters`)

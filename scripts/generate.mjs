@@ -9,7 +9,7 @@ import { generatedFiles } from './generate/files.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const built = file =>
-  import(pathToFileURL(join(root, file.replace(/^src/, 'build').replace(/ts$/, 'js'))).href)
+  import(pathToFileURL(join(root, file.replace(/^packages/, 'build').replace(/ts$/, 'js'))).href)
 
 let stale = 0
 for (const [path, text] of Object.entries(await generatedFiles(root, built))) {

@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
-const src = join(dirname(fileURLToPath(import.meta.url)), '..', 'src')
+const packages = join(dirname(fileURLToPath(import.meta.url)), '..', 'packages')
 const check = process.argv.includes('--check')
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('-'))
 
 let failed = false
-for (const room of ['transform', 'codec', 'tokenize', 'prepare/tokenize']) {
-  const folder = join(src, room, 'kernels')
+for (const room of ['pixels/transform', 'core/codec', 'llm/tokenize', 'llm/prepare/tokenize']) {
+  const folder = join(packages, room, 'kernels')
   const names = readdirSync(join(folder, 'assembly'))
     .filter(file => file.endsWith('.ts'))
     .map(file => file.slice(0, -3))

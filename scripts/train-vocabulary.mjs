@@ -1,13 +1,13 @@
-// Writes src/tokenize/shipped/millrace-4k.json: a small vocabulary for demos and tests, trained on this repository's own documents and
+// Writes packages/llm/tokenize/shipped/millrace-4k.json: a small vocabulary for demos and tests, trained on this repository's own documents and
 // sources by byte pair encoding, with the words of cl100k. The same files give the same vocabulary; it need not be renewed when they change.
 // After `npm run build`: node scripts/train-vocabulary.mjs
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PATTERN_TEXTS } from '../build/tokenize/scan/patterns.js'
+import { PATTERN_TEXTS } from '../build/llm/tokenize/scan/patterns.js'
 import { importSource } from './import-source.mjs'
 
-const { wordsOf } = await importSource('test/tokenize/twin/words.ts')
+const { wordsOf } = await importSource('packages/llm/test/tokenize/twin/words.ts')
 
 const SIZE = 4096
 const SPECIAL = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|pad|>']
@@ -107,7 +107,7 @@ const json = {
   },
 }
 const text = `${JSON.stringify(json)}\n`
-writeFileSync(join(root, 'src/tokenize/shipped/millrace-4k.json'), text)
+writeFileSync(join(root, 'packages/llm/tokenize/shipped/millrace-4k.json'), text)
 console.log(
   `${files.length} files, ${words.length} words, ${vocabulary.length + SPECIAL.length} tokens, ${text.length} characters`,
 )

@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { VERBS } from '../src/cli/verbs.js'
-import { KINDS } from '../src/define/check/kinds.js'
-import { SOURCE_NAMES } from '../src/define/check/sources.js'
-import { OPERATORS } from '../src/define/operators/table.js'
+import { KINDS } from '../packages/core/define/check/kinds.js'
+import { SOURCE_NAMES } from '../packages/core/define/check/sources.js'
+import { OPERATORS } from '../packages/core/define/operators/table.js'
+import { VERBS } from '../packages/tools/cli/verbs.js'
 
 const repository = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8')

@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { KERNELS } from '../packages/cuda/device/facts.js'
 import { generatedFiles } from '../scripts/generate/files.mjs'
-import { KERNELS } from '../src/device/facts.js'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -48,9 +48,9 @@ test('comments of tables go along, and long texts are broken', () => {
 })
 
 test('Python has a class for every kind of error that a client can be told', () => {
-  const tags = [...read('src/basics/errors.ts').matchAll(/readonly tag(?:: string)? = '(\w+)'/g)].map(
-    ([, tag]) => tag,
-  )
+  const tags = [
+    ...read('packages/core/basics/errors.ts').matchAll(/readonly tag(?:: string)? = '(\w+)'/g),
+  ].map(([, tag]) => tag)
   const [, table] = /_BY_TAG = \{\n([^}]*)\}/.exec(read('python/millrace/errors.py'))!
   const known = [...table.matchAll(/"(\w+)":/g)].map(([, tag]) => tag)
   // A DecodeError becomes a SampleError before anyone is told; the others are MillraceErrors there as here.
@@ -59,7 +59,7 @@ test('Python has a class for every kind of error that a client can be told', () 
 })
 
 describe('what kernels declare', () => {
-  const cuda = 'src/transform/kernels/cuda'
+  const cuda = 'packages/pixels/transform/kernels/cuda'
 
   /** The parameters' types of a kernel, as the table calls them. */
   function parametersOf(name: string): string[] {

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { libraryVersion } from '../src/system/codecs/turbojpeg-library.js'
+import { libraryVersion } from '../packages/core/system/codecs/turbojpeg-library.js'
 import { temporaryFolder } from './support/folder.js'
 
 const root = new URL('../', import.meta.url)
@@ -75,7 +75,7 @@ test('a user installs 20 packages: libraries for one platform, and sucrase with 
 })
 
 test('libraries and their licence are built, for every platform that is named', () => {
-  const folder = 'dist/system/libraries'
+  const folder = 'dist/core/system/libraries'
   for (const system of ['linux-x64', 'linux-x64-musl', 'linux-arm64'])
     expect(existsSync(new URL(`${folder}/${system}/libturbojpeg.so.0`, root)), system).toBe(true)
   const licence = readFileSync(new URL(`${folder}/LICENSE-libjpeg-turbo.md`, root), 'utf8')

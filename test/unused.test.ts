@@ -1,5 +1,5 @@
 /**
- * Finds code that nothing uses. Every export of src/ is used by another file of src/ (src/index.ts is one, with the public
+ * Finds code that nothing uses. Every export of src/ is used by another file of src/ (packages/all/index.ts is one, with the public
  * API). What only its own file uses may be exported for a test, which then imports it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -10,8 +10,8 @@ const root = join(import.meta.dirname, '..')
 
 /** Exports that no file of src/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
-  'src/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
-  'src/transform/picture/color-facts.ts': 'the kernels have them, generated from this file',
+  'packages/core/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
+  'packages/pixels/transform/picture/color-facts.ts': 'the kernels have them, generated from this file',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */

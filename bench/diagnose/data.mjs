@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TarWriter } from '../../build/prepare/pack/tar-writer.js'
+import { TarWriter } from '../../build/tools/prepare/pack/tar-writer.js'
 import { open } from '../../dist/index.js'
 import { root } from '../support.mjs'
 

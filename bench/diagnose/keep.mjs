@@ -1,6 +1,6 @@
 // Keeps recorded cases of an exam for the tests: those in which a fault counts, or that are healthy, whatever the verdict was.
 //
-//   node bench/diagnose/keep.mjs OUT/diagnose.json RECORDS [--most 2] [--to test/observe/verdict/cases]
+//   node bench/diagnose/keep.mjs OUT/diagnose.json RECORDS [--most 2] [--to packages/observe/test/verdict/cases]
 //   node bench/diagnose/keep.mjs --one RECORD.json.gz --name throttled --verdicts cpu-saturated
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     most: { type: 'string', default: '2' },
-    to: { type: 'string', default: join(root, 'test/observe/verdict/cases') },
+    to: { type: 'string', default: join(root, 'packages/observe/test/verdict/cases') },
     one: { type: 'string' },
     name: { type: 'string' },
     verdicts: { type: 'string' },

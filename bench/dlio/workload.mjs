@@ -5,7 +5,7 @@
 // With an object of options as JSON in place of a name, one JSON object on stdout: that is how compare.py calls it.
 
 import { parseArgs } from 'node:util'
-import { notice, Progress } from '../../build/cli/progress.js'
+import { notice, Progress } from '../../build/tools/cli/progress.js'
 import { benchWorkload } from './workloads/run.mjs'
 
 const TEXTS = ['accelerator', 'accelerators', 'scale', 'data', 'steps-log', 'workers']

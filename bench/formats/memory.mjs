@@ -89,7 +89,7 @@ async function indexLinks(folder, size, source) {
   const links = { parquet: `lists-${size}`, jsonl: `lines-${size}` }[kind]
   if (links === undefined) return
   const [first, ...others] = readdirSync(join(folder, links)).filter(name => !name.startsWith('.'))
-  const { openSource } = await import('../../build/source/registry.js')
+  const { openSource } = await import('../../build/core/source/registry.js')
   await openSource({ [kind]: join(folder, links, first) }, { root: folder, wanted: [] })
   const index = name => join(folder, links, `.${name}.millrace`)
   for (const name of others) copyFileSync(index(first), index(name))

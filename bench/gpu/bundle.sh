@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 to=${1:-.gpu}
-for needed in dist/cli/main.js build/index.js dist/transform/kernels/place.wasm dist/transform/kernels/cuda/picture.cu; do
+for needed in dist/cli/main.js build/all/index.js dist/pixels/transform/kernels/place.wasm dist/pixels/transform/kernels/cuda/picture.cu; do
   [ -f "$needed" ] || { echo "$needed is missing: run npm run build first" >&2; exit 1; }
 done
 mkdir -p "$to"

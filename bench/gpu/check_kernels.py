@@ -1,7 +1,7 @@
 """Checks the CUDA kernels on a GPU against the CPU's bytes, bit for bit, then times `picture`.
 
 node bench/gpu/kernel-cases.mjs FOLDER          # where Node is
-python3 bench/gpu/check_kernels.py FOLDER [--kernels src/transform/kernels/cuda] [--out result.json]
+python3 bench/gpu/check_kernels.py FOLDER [--kernels packages/pixels/transform/kernels/cuda] [--out result.json]
 """
 
 import argparse
@@ -263,7 +263,7 @@ def measure(kernels, folder, benches):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("--kernels", default=os.path.join(ROOT, "src/transform/kernels/cuda"))
+    parser.add_argument("--kernels", default=os.path.join(ROOT, "packages/pixels/transform/kernels/cuda"))
     parser.add_argument("--out")
     options = parser.parse_args()
     with open(os.path.join(options.folder, "cases.json"), encoding="utf-8") as file:

@@ -126,7 +126,7 @@ def shards(folder: Path, codec: str, packed: list[bytes], batches: int) -> Path:
 
 
 def stream_of(codec: str, packed: bytes) -> tuple[str, bytes]:
-    """What a maker leaves to the device: src/transform/device/compressed.ts."""
+    """What a maker leaves to the device: packages/pixels/transform/device/compressed.ts."""
     if codec == "zlib":
         return "deflate", packed[2:-4]
     return ("deflate", packed[10:-8]) if codec == "gzip" else (codec, packed)

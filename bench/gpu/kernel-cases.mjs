@@ -3,23 +3,29 @@
 //   npm run build && node bench/gpu/kernel-cases.mjs FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DTYPES } from '../../build/basics/dtype.js'
-import { Random } from '../../build/basics/random.js'
-import { KINDS } from '../../build/define/check/kinds.js'
-import { normalOps } from '../../build/define/operators/table.js'
-import { Workspace } from '../../build/system/memory/workspace.js'
-import { chooseSteps, sizeAfter } from '../../build/transform/choose/choose.js'
-import { mosaicWords, RowWriter, writeMix } from '../../build/transform/device/parameter-row.js'
-import { Form, HEADER_WORDS, OP_WORDS, OpCode, Word } from '../../build/transform/device/parameter-words.js'
-import { pictureOps, writePictureRow } from '../../build/transform/device/picture-ops.js'
-import { mosaicRows } from '../../build/transform/mix/mosaic.js'
-import { compileImage } from '../../build/transform/picture/image.js'
-import { compileValues } from '../../build/transform/place/values.js'
+import { DTYPES } from '../../build/core/basics/dtype.js'
+import { Random } from '../../build/core/basics/random.js'
+import { KINDS } from '../../build/core/define/check/kinds.js'
+import { normalOps } from '../../build/core/define/operators/table.js'
+import { Workspace } from '../../build/core/system/memory/workspace.js'
+import { chooseSteps, sizeAfter } from '../../build/pixels/transform/choose/choose.js'
+import { mosaicWords, RowWriter, writeMix } from '../../build/pixels/transform/device/parameter-row.js'
+import {
+  Form,
+  HEADER_WORDS,
+  OP_WORDS,
+  OpCode,
+  Word,
+} from '../../build/pixels/transform/device/parameter-words.js'
+import { pictureOps, writePictureRow } from '../../build/pixels/transform/device/picture-ops.js'
+import { mosaicRows } from '../../build/pixels/transform/mix/mosaic.js'
+import { compileImage } from '../../build/pixels/transform/picture/image.js'
+import { compileValues } from '../../build/pixels/transform/place/values.js'
 import { importSource } from '../../scripts/import-source.mjs'
 import { DTYPE_CODES, input, launch, number, output, pictureArguments } from './launch.mjs'
 
-const { upright } = await importSource('test/transform/twins/frame.ts')
-const { mixBf16, mixF16, mixF32, mixU8 } = await importSource('test/transform/twins/mix.ts')
+const { upright } = await importSource('packages/pixels/test/transform/twins/frame.ts')
+const { mixBf16, mixF16, mixF32, mixU8 } = await importSource('packages/pixels/test/transform/twins/mix.ts')
 
 const ROWS = 16 // of a launch
 const MOST_OPS = 16

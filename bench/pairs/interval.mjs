@@ -1,4 +1,4 @@
-// How two sides compare, from pairs of rounds. Pure arithmetic; test/bench/interval.test.ts holds it.
+// How two sides compare, from pairs of rounds. Pure arithmetic; packages/tools/test/bench/interval.test.ts holds it.
 
 /** The least number of pairs from which an interval is given. With fewer, no interval of 95 % exists. */
 export const LEAST = 6

@@ -1,7 +1,7 @@
 // One measurement of compare.mjs, in a process of its own: node one.mjs FOLDER ours|encode|encodeBatch|worst|open VOCABULARY [CORPUS]
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { attachTokenizer, openTokenizer } from '../../build/tokenize/open.js'
+import { attachTokenizer, openTokenizer } from '../../build/llm/tokenize/open.js'
 import { ranksFile } from '../../test/golden/tokenize/vocabularies.mjs'
 
 const [folder, what, name, corpus] = process.argv.slice(2)

@@ -90,8 +90,8 @@ async function compare() {
 
 /** One contender, in this process: prints its rates. */
 async function side(name) {
-  const { tokenize } = await import('../../build/prepare/tokenize/tokenize.js')
-  const { attachTokenizer, openTokenizer } = await import('../../build/tokenize/open.js')
+  const { tokenize } = await import('../../build/llm/prepare/tokenize/tokenize.js')
+  const { attachTokenizer, openTokenizer } = await import('../../build/llm/tokenize/open.js')
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))
   // Compiled once before anything is measured.
   const opened = await openTokenizer(tokenizer, '.')

@@ -17,8 +17,8 @@ import {
 import { readTable } from './read.mjs'
 
 const PYTHON = 'python/millrace/_generated'
-const HEADER = 'src/transform/kernels/cuda/facts.cuh'
-const ASSEMBLY = 'src/transform/kernels/assembly/generated/facts.ts'
+const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
+const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
 const PROTOCOL = 'docs/protocol.md'
 /** It runs outside of the package, and imports nothing of it. */
 const WORKER = 'python/millrace/_data/worker_values.py'
@@ -32,46 +32,51 @@ const COLOR = ['LUMINANCE_RED', 'LUMINANCE_GREEN', 'LUMINANCE_BLUE', 'HUE_SCALE'
  */
 export async function generatedFiles(root, importModule) {
   const table = file => readTable(root, file, importModule)
-  const control = await table('src/batch/control-words.ts')
-  const slot = await table('src/batch/slot-words.ts')
-  const parameter = await table('src/transform/device/parameter-words.ts')
-  const array = await table('src/transform/device/array-words.ts')
-  const dtype = await table('src/basics/dtype.ts')
-  const random = await table('src/basics/random-words.ts')
-  const weights = await table('src/transform/place/weights.ts')
-  const color = await table('src/transform/picture/color-facts.ts')
-  const cuda = await table('src/system/cuda/numbers.ts')
-  const advice = await table('src/system/cuda/advice.ts')
-  const nvjpeg = await table('src/system/cuda/libraries/nvjpeg-status.ts')
-  const device = await table('src/device/facts.ts')
-  const decoder = await table('src/basics/decoder.ts')
-  const judge = await table('src/deliver/node/judge-facts.ts')
-  const launchers = await table('src/deliver/launcher-facts.ts')
-  const protocol = await table('src/deliver/protocol-facts.ts')
-  const stall = await table('src/observe/stall.ts')
-  const thresholds = await table('src/observe/verdict/thresholds.ts')
-  const spans = await table('src/spans/span-words.ts')
-  const mistakes = await table('src/define/check/mistakes.ts')
-  const removed = (await table('src/basics/removed.ts'))('REMOVED').value
+  const control = await table('packages/core/batch/control-words.ts')
+  const slot = await table('packages/core/batch/slot-words.ts')
+  const parameter = await table('packages/pixels/transform/device/parameter-words.ts')
+  const array = await table('packages/pixels/transform/device/array-words.ts')
+  const dtype = await table('packages/core/basics/dtype.ts')
+  const random = await table('packages/core/basics/random-words.ts')
+  const weights = await table('packages/pixels/transform/place/weights.ts')
+  const color = await table('packages/pixels/transform/picture/color-facts.ts')
+  const cuda = await table('packages/cuda/driver/numbers.ts')
+  const advice = await table('packages/cuda/driver/advice.ts')
+  const nvjpeg = await table('packages/cuda/driver/libraries/nvjpeg-status.ts')
+  const device = await table('packages/cuda/device/facts.ts')
+  const decoder = await table('packages/core/basics/decoder.ts')
+  const judge = await table('packages/core/deliver/node/judge-facts.ts')
+  const launchers = await table('packages/core/deliver/launcher-facts.ts')
+  const protocol = await table('packages/core/deliver/protocol-facts.ts')
+  const stall = await table('packages/observe/stall.ts')
+  const thresholds = await table('packages/observe/verdict/thresholds.ts')
+  const spans = await table('packages/core/spans/span-words.ts')
+  const mistakes = await table('packages/core/define/check/mistakes.ts')
+  const removed = (await table('packages/core/basics/removed.ts'))('REMOVED').value
 
   const files = {}
   const python = (name, from, about, parts) => {
     files[`${PYTHON}/${name}.py`] = pythonModule(from, about, parts.flat())
   }
 
-  python('control_words', 'src/batch/control-words.ts', 'What lies where on the control page of a ring.', [
-    ...['CONTROL_BYTES', 'MAX_DEPTH', 'MAX_MAKERS'].map(name => constant(control(name))),
-    constants(control('Word')),
-    constants(control('At')),
-    ...['CLAIM_BITS', 'DECODER_FOUND'].map(name => constant(control(name))),
-  ])
-  python('slot_words', 'src/batch/slot-words.ts', 'What lies where in the header of a slot.', [
+  python(
+    'control_words',
+    'packages/core/batch/control-words.ts',
+    'What lies where on the control page of a ring.',
+    [
+      ...['CONTROL_BYTES', 'MAX_DEPTH', 'MAX_MAKERS'].map(name => constant(control(name))),
+      constants(control('Word')),
+      constants(control('At')),
+      ...['CLAIM_BITS', 'DECODER_FOUND'].map(name => constant(control(name))),
+    ],
+  )
+  python('slot_words', 'packages/core/batch/slot-words.ts', 'What lies where in the header of a slot.', [
     constant(slot('HEADER_BYTES')),
     ...['Header', 'Stamp', 'RowStatus'].map(name => constants(slot(name))),
   ])
   python(
     'parameter_words',
-    'src/transform/device/parameter-words.ts',
+    'packages/pixels/transform/device/parameter-words.ts',
     'The words of a parameter row: what is to be done to one picture.',
     [
       ...['HEADER_WORDS', 'OP_WORDS', 'MIX_WORDS', 'MOST_MIXES'].map(name => constant(parameter(name))),
@@ -80,7 +85,7 @@ export async function generatedFiles(root, importModule) {
   )
   python(
     'array_words',
-    'src/transform/device/array-words.ts',
+    'packages/pixels/transform/device/array-words.ts',
     'The head of a row that holds a compressed array.',
     [
       ...['HEAD_BYTES', 'READ_BEHIND'].map(name => constant(array(name))),
@@ -101,7 +106,7 @@ export async function generatedFiles(root, importModule) {
       },
       { bytes: 'int', dlpack: 'Tuple[int, int]', numpy: 'str', kernel: 'int' }[fact],
     )
-  python('dtypes', 'src/basics/dtype.ts', 'Element types: their size, and what others call them.', [
+  python('dtypes', 'packages/core/basics/dtype.ts', 'Element types: their size, and what others call them.', [
     column('BYTES', 'Bytes of an element.', 'bytes'),
     column(
       'DLPACK',
@@ -117,7 +122,7 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'cuda',
-    'src/system/cuda/numbers.ts',
+    'packages/cuda/driver/numbers.ts',
     "Numbers and names of NVIDIA's libraries, from their headers.",
     [
       ...['STREAM_NON_BLOCKING', 'EVENT_FLAGS', 'HOST_PORTABLE', 'QUEUES_VARIABLE', 'MOST_QUEUES'].map(name =>
@@ -132,10 +137,10 @@ export async function generatedFiles(root, importModule) {
       ...['NVCOMP_CODECS', 'NVCOMP_STATUSES'].map(name => dictionary(cuda(name), 'str')),
     ],
   )
-  python('advice', 'src/system/cuda/advice.ts', "What to do about errors of NVIDIA's libraries.", [
+  python('advice', 'packages/cuda/driver/advice.ts', "What to do about errors of NVIDIA's libraries.", [
     dictionary(advice('ADVICE'), 'str'),
   ])
-  python('nvjpeg_status', 'src/system/cuda/libraries/nvjpeg-status.ts', nvjpegAbout, [
+  python('nvjpeg_status', 'packages/cuda/driver/libraries/nvjpeg-status.ts', nvjpegAbout, [
     records(nvjpeg('NVJPEG_STATUSES'), 'NvjpegStatus', 'A status, and what is done about it.', {
       status: 'int',
       name: 'str',
@@ -143,25 +148,30 @@ export async function generatedFiles(root, importModule) {
       opening: 'str',
     }),
   ])
-  python('device', 'src/device/facts.ts', 'How the device stage shares out memory and launches kernels.', [
-    ...['DEVICE_ALIGN', 'DEVICE_BYTES', 'LANES', 'SCRATCH_PARTS', 'TURN_PARTS', 'COPY_BLOCKS'].map(name =>
-      constant(device(name)),
-    ),
-    ...['GENERATE_THREADS', 'GENERATE_ROWS', 'GENERATE_HEADER', 'BATCH_BYTES'].map(name =>
-      constant(device(name)),
-    ),
-    constants(device('BatchAt')),
-    kernels(device('KERNELS').value),
-  ])
-  python('decoder', 'src/basics/decoder.ts', 'Who decodes images, as one number.', [
+  python(
+    'device',
+    'packages/cuda/device/facts.ts',
+    'How the device stage shares out memory and launches kernels.',
+    [
+      ...['DEVICE_ALIGN', 'DEVICE_BYTES', 'LANES', 'SCRATCH_PARTS', 'TURN_PARTS', 'COPY_BLOCKS'].map(name =>
+        constant(device(name)),
+      ),
+      ...['GENERATE_THREADS', 'GENERATE_ROWS', 'GENERATE_HEADER', 'BATCH_BYTES'].map(name =>
+        constant(device(name)),
+      ),
+      constants(device('BatchAt')),
+      kernels(device('KERNELS').value),
+    ],
+  )
+  python('decoder', 'packages/core/basics/decoder.ts', 'Who decodes images, as one number.', [
     ...['SHARES', 'CPU', 'GPU'].map(name => constant(decoder(name))),
   ])
-  python('judge', 'src/deliver/node/judge-facts.ts', 'By which numbers bad samples are judged.', [
+  python('judge', 'packages/core/deliver/node/judge-facts.ts', 'By which numbers bad samples are judged.', [
     ...['LISTED', 'FIRST', 'FEW', 'FEW_ALIKE', 'NAMED', 'MOST_CAUSES', 'TOLD_CAUSES', 'EXAMPLES'].map(name =>
       constant(judge(name)),
     ),
   ])
-  python('launchers', 'src/deliver/launcher-facts.ts', 'Which variables tell a process its rank.', [
+  python('launchers', 'packages/core/deliver/launcher-facts.ts', 'Which variables tell a process its rank.', [
     records(launchers('LAUNCHERS'), 'Launcher', 'What starts the ranks of a job.', {
       name: 'str',
       rank: 'str',
@@ -170,7 +180,7 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'protocol',
-    'src/deliver/protocol-facts.ts and src/observe',
+    'packages/core/deliver/protocol-facts.ts and packages/observe',
     'What the engine and its clients agree on.',
     [
       ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
@@ -184,27 +194,32 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
-  python('span_words', 'src/spans/span-words.ts', 'Spans: their kinds, and how they lie in memory.', [
-    ...['SpanKind', 'SpanLevel', 'LaneKind', 'HeadAt', 'LaneAt', 'RingAt'].map(name =>
-      constants(spans(name)),
-    ),
-    ...['RecordAt', 'OwnAt', 'SumAt'].map(name => constants(spans(name))),
-    ...['SPAN_NAMES', 'LAST_WORK', 'LEVEL_NAMES', 'LANE_NAMES', 'SPANS_MAGIC', 'SPANS_VERSION'].map(name =>
-      constant(spans(name)),
-    ),
-    ...['SPANS_NAME', 'LANES', 'FIRST_OTHER_LANE', 'RINGS', 'RECORD_BYTES', 'RECORDS', 'LANE_BYTES'].map(
-      name => constant(spans(name)),
-    ),
-    ...['RING_BYTES', 'COUNTER_BYTES', 'OWN_BYTES', 'SUM_BYTES', 'SUMS'].map(name => constant(spans(name))),
-    ...['LANES_AT', 'RINGS_AT', 'COUNTERS_AT', 'RECORDS_AT', 'JOIN_MS', 'COUNTERS_JOIN_MS'].map(name =>
-      constant(spans(name)),
-    ),
-  ])
+  python(
+    'span_words',
+    'packages/core/spans/span-words.ts',
+    'Spans: their kinds, and how they lie in memory.',
+    [
+      ...['SpanKind', 'SpanLevel', 'LaneKind', 'HeadAt', 'LaneAt', 'RingAt'].map(name =>
+        constants(spans(name)),
+      ),
+      ...['RecordAt', 'OwnAt', 'SumAt'].map(name => constants(spans(name))),
+      ...['SPAN_NAMES', 'LAST_WORK', 'LEVEL_NAMES', 'LANE_NAMES', 'SPANS_MAGIC', 'SPANS_VERSION'].map(name =>
+        constant(spans(name)),
+      ),
+      ...['SPANS_NAME', 'LANES', 'FIRST_OTHER_LANE', 'RINGS', 'RECORD_BYTES', 'RECORDS', 'LANE_BYTES'].map(
+        name => constant(spans(name)),
+      ),
+      ...['RING_BYTES', 'COUNTER_BYTES', 'OWN_BYTES', 'SUM_BYTES', 'SUMS'].map(name => constant(spans(name))),
+      ...['LANES_AT', 'RINGS_AT', 'COUNTERS_AT', 'RECORDS_AT', 'JOIN_MS', 'COUNTERS_JOIN_MS'].map(name =>
+        constant(spans(name)),
+      ),
+    ],
+  )
 
-  python('torchvision_names', 'src/define/check/mistakes.ts', 'Names of torchvision.', [
+  python('torchvision_names', 'packages/core/define/check/mistakes.ts', 'Names of torchvision.', [
     dictionary(mistakes('TORCHVISION'), 'str'),
   ])
-  python('removed', 'src/basics/removed.ts', 'Options that are gone.', [
+  python('removed', 'packages/core/basics/removed.ts', 'Options that are gone.', [
     dictionary(
       {
         name: 'REMOVED',
@@ -218,7 +233,7 @@ export async function generatedFiles(root, importModule) {
       'str',
     ),
   ])
-  python('random_words', 'src/basics/random-words.ts', 'Numbers of the keyed random generator.', [
+  python('random_words', 'packages/core/basics/random-words.ts', 'Numbers of the keyed random generator.', [
     ...RANDOM.map(name => hexadecimal(random(name))),
     constant(random('ROUNDS')),
   ])
@@ -227,8 +242,12 @@ export async function generatedFiles(root, importModule) {
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(
     [
-      ...['src/transform/device/parameter-words.ts', 'src/basics/dtype.ts', 'src/basics/random-words.ts'],
-      ...['src/transform/place/weights.ts', 'src/transform/picture/color-facts.ts'],
+      ...[
+        'packages/pixels/transform/device/parameter-words.ts',
+        'packages/core/basics/dtype.ts',
+        'packages/core/basics/random-words.ts',
+      ],
+      ...['packages/pixels/transform/place/weights.ts', 'packages/pixels/transform/picture/color-facts.ts'],
     ],
     'Numbers that the kernels share with those who call them.',
     [
@@ -249,7 +268,7 @@ export async function generatedFiles(root, importModule) {
     ],
   )
   files[ASSEMBLY] = assemblyModule(
-    ['src/basics/random-words.ts', 'src/transform/picture/color-facts.ts'],
+    ['packages/core/basics/random-words.ts', 'packages/pixels/transform/picture/color-facts.ts'],
     [
       ...['MIX_FIRST', 'MIX_SECOND', 'WEYL'].map(name => assemblyConstant(random(name), 'i32')),
       ...COLOR.map(name => assemblyConstant(color(name), 'f32')),
@@ -260,17 +279,17 @@ export async function generatedFiles(root, importModule) {
   const named = [...Object.entries(dtypes).filter(([name]) => name !== 'bf16'), ['u64', { numpy: '<u8' }]]
   files[WORKER] = partlyGenerated(root, WORKER, {
     dtypes: {
-      from: 'src/basics/dtype.ts',
+      from: 'packages/core/basics/dtype.ts',
       part: `_DTYPES = {\n${named.map(([name, { numpy }]) => `    "${name}": "${numpy}",\n`).join('')}}`,
     },
   })
 
   files[PROTOCOL] = partlyGenerated(root, PROTOCOL, {
     'control page': {
-      from: 'src/batch/control-words.ts',
+      from: 'packages/core/batch/control-words.ts',
       part: controlTable(control, { heartbeat: protocol('HEARTBEAT').value }),
     },
-    'slot header': { from: 'src/batch/slot-words.ts', part: slotTable(slot) },
+    'slot header': { from: 'packages/core/batch/slot-words.ts', part: slotTable(slot) },
   })
   return files
 }

@@ -1,7 +1,7 @@
 // The operators as methods of Python, from the engine's own table, so that Python can't drift from it.
 
-const TABLE = 'src/define/operators/table.ts'
-const FIELDS = 'src/define/build/fields.ts'
+const TABLE = 'packages/core/define/operators/table.ts'
+const FIELDS = 'packages/core/define/build/fields.ts'
 /** What the decorators and types of the methods come from. */
 const BASE = '.._define.operator'
 const WIDTH = 110

@@ -8,11 +8,11 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { TypedArray } from '../../src/basics/dtype.js'
-import type { FeedJson } from '../../src/define/types.js'
-import type { Batch, Ragged } from '../../src/deliver/node/batch.js'
-import { open } from '../../src/deliver/node/open.js'
-import { DeviceArray, type DeviceRagged } from '../../src/device/array.js'
+import type { TypedArray } from '../../packages/core/basics/dtype.js'
+import type { FeedJson } from '../../packages/core/define/types.js'
+import type { Batch, Ragged } from '../../packages/core/deliver/node/batch.js'
+import { open } from '../../packages/core/deliver/node/open.js'
+import { DeviceArray, type DeviceRagged } from '../../packages/cuda/device/array.js'
 import { temporaryFolder } from '../support/folder.js'
 import { compiledKernels } from '../support/gpu/compiled-kernels.js'
 import { kernelLibrary, withoutCompiler } from '../support/gpu/cuda-host.js'
@@ -32,10 +32,10 @@ const withoutHost =
 if (withoutCompiler) console.warn(`The kernels are their twins in TypeScript: ${withoutCompiler}`)
 if (withoutHost) console.warn(`The Python host is not compared: ${withoutHost}`)
 
-/** The library that decodes JPEG in the engine, as src/system/codecs/turbojpeg.ts finds it. */
+/** The library that decodes JPEG in the engine, as packages/core/system/codecs/turbojpeg.ts finds it. */
 function turboJpeg(): string | undefined {
   if (process.env.MILLRACE_TURBOJPEG) return process.env.MILLRACE_TURBOJPEG
-  const libraries = join(import.meta.dirname, '../../dist/system/libraries')
+  const libraries = join(import.meta.dirname, '../../dist/core/system/libraries')
   const folders = ['', '-musl'].map(libc => `${process.platform}-${process.arch}${libc}`)
   return folders.map(name => join(libraries, name, 'libturbojpeg.so.0')).find(existsSync)
 }

@@ -1,7 +1,7 @@
 /** Feeds that between them use every operator, element type and kind of picture, and the pictures that they are over. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FeedJson, SourceJson } from '../../src/define/types.js'
+import type { FeedJson, SourceJson } from '../../packages/core/define/types.js'
 import { jpeg } from '../support/pictures.js'
 import { tarFile } from '../support/tar.js'
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { SourceJson } from '../../src/define/types.js'
+import type { SourceJson } from '../../packages/core/define/types.js'
 import {
   type AnyBatch,
   type AnyLoader,

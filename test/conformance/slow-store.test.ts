@@ -4,9 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SourceJson } from '../../src/define/types.js'
-import { addStore } from '../../src/store/stores.js'
-import { conforms } from '../source/conformance.js'
+import type { SourceJson } from '../../packages/core/define/types.js'
+import { addStore } from '../../packages/core/store/stores.js'
+import { conforms } from '../../packages/core/test/source/conformance.js'
 import { temporaryFolder } from '../support/folder.js'
 import { slowStore, writeSlowPlugin } from '../support/slow-store.mjs'
 import { type TarEntry, tarFile } from '../support/tar.js'

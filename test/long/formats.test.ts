@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Ragged } from '../../src/index.js'
+import type { Ragged } from '../../packages/all/index.js'
 import {
   type AnyBatch,
   type AnyLoader,

@@ -10,11 +10,12 @@ import { temporaryFolder } from '../support/folder.js'
 // From build/, since the package tokenizers runs in a process.
 const built = async <T>(path: string): Promise<T> =>
   (await import(new URL(`../../build/${path}`, import.meta.url).href)) as T
-const { ChatTemplate } = await built<typeof import('../../src/chat/template.js')>('chat/template.js')
-const { parseJson } = await built<typeof import('../../src/chat/json.js')>('chat/json.js')
+const { ChatTemplate } = await built<typeof import('../../packages/llm/chat/template.js')>('chat/template.js')
+const { parseJson } = await built<typeof import('../../packages/llm/chat/json.js')>('chat/json.js')
 const { attachTokenizer, openTokenizer } =
-  await built<typeof import('../../src/tokenize/open.js')>('tokenize/open.js')
-const { MillraceError } = await built<typeof import('../../src/basics/errors.js')>('basics/errors.js')
+  await built<typeof import('../../packages/llm/tokenize/open.js')>('tokenize/open.js')
+const { MillraceError } =
+  await built<typeof import('../../packages/core/basics/errors.js')>('basics/errors.js')
 
 const TEMPLATES = 440
 const TOKENIZERS = 60

@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Feeding } from '../../src/engine/ring/feeding.js'
-import type * as Millrace from '../../src/index.js'
+import type * as Millrace from '../../packages/all/index.js'
+import type { Feeding } from '../../packages/core/engine/ring/feeding.js'
 
 const built = new URL(`../../${process.env.MILLRACE_BUILT ?? 'dist'}/index.js`, import.meta.url)
 if (!existsSync(built)) throw new Error('the engine is not built: npm run build')
@@ -21,7 +21,7 @@ export const { open, feed, fromJson } = engine
 
 export type AnyLoader = Millrace.Loader<Millrace.Batch & Record<string, unknown>>
 export type AnyBatch = Millrace.Batch & Record<string, unknown>
-export type { FeedJson, OpenOptions, State } from '../../src/index.js'
+export type { FeedJson, OpenOptions, State } from '../../packages/all/index.js'
 
 /** The feeding of an open loader, for tests that look at its ring. */
 export function feedingOf(loader: object): Feeding {

@@ -5,7 +5,7 @@
  *   test('any damage is an error', () => survives(golden, bytes => parse(bytes), { most: 16 << 20 }))
  */
 import fc from 'fast-check'
-import { DecodeError, SourceError } from '../../src/basics/errors.js'
+import { DecodeError, SourceError } from '../../packages/core/basics/errors.js'
 
 /** One change. Places and lengths are parts of 2^32 of the bytes that are there. */
 interface Damage {

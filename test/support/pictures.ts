@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
-import { encodeJpeg } from '../../src/system/codecs/turbojpeg.js'
+import { encodeJpeg } from '../../packages/core/system/codecs/turbojpeg.js'
 import { type TarEntry, tarFile } from './tar.js'
 
 /** A JPEG of its own for each seed. */

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
-import { PROTOCOL } from '../../src/deliver/protocol-facts.js'
+import { PROTOCOL } from '../../packages/core/deliver/protocol-facts.js'
 import { temporaryFolder } from './folder.js'
 import { LONGEST_WAIT } from './until.js'
 

@@ -1,7 +1,7 @@
 /** What a wrong definition is told. */
 import { expect } from 'vitest'
-import { DefinitionError } from '../../src/basics/errors.js'
-import { validateFeed } from '../../src/define/check/validate.js'
+import { DefinitionError } from '../../packages/core/basics/errors.js'
+import { validateFeed } from '../../packages/core/define/check/validate.js'
 
 /** Expects a definition to be refused, at this path and with such a message. */
 export function expectRefused(definition: unknown, path: string, message: RegExp): void {

@@ -1,4 +1,4 @@
-import type { Store, StoreKind } from '../../src/store/store.js'
+import type { Store, StoreKind } from '../../packages/core/store/store.js'
 
 export interface SlowOptions {
   folder: string

@@ -1,13 +1,13 @@
 /** Token files for tests, written by plain loops, and a look at the rows that a source makes of them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TokensJson } from '../../src/define/token-types.js'
-import type { SourceJson } from '../../src/define/types.js'
-import { attachSource, openSource } from '../../src/source/registry.js'
-import { RowReader } from '../../src/source/row-reader.js'
-import type { ArrayColumn, OpenContext, Source } from '../../src/source/source.js'
-import { Reader } from '../../src/store/reader.js'
-import { Stores } from '../../src/store/stores.js'
+import type { TokensJson } from '../../packages/core/define/token-types.js'
+import type { SourceJson } from '../../packages/core/define/types.js'
+import { attachSource, openSource } from '../../packages/core/source/registry.js'
+import { RowReader } from '../../packages/core/source/row-reader.js'
+import type { ArrayColumn, OpenContext, Source } from '../../packages/core/source/source.js'
+import { Reader } from '../../packages/core/store/reader.js'
+import { Stores } from '../../packages/core/store/stores.js'
 
 /** Documents of these lengths, whose tokens tell where they lie: all are different, from `first` on. */
 export function documentsOf(lengths: readonly number[], first = 1): number[][] {

@@ -7,7 +7,7 @@ import {
   SAMPLINGS,
   type Subsampling,
   turboLibrary,
-} from '../../src/system/codecs/turbojpeg-library.js'
+} from '../../packages/core/system/codecs/turbojpeg-library.js'
 
 const COLORSPACES = ['rgb', 'ycbcr', 'gray', 'cmyk', 'ycck'] as const
 

@@ -1,4 +1,4 @@
-import type { Plugin } from '../../src/source/plugins.js'
+import type { Plugin } from '../../packages/core/source/plugins.js'
 
 export interface Written {
   rows: number

@@ -5,7 +5,7 @@
  * loops go on in one thread, so that all of them are fed by one engine.
  */
 import { Worker } from 'node:worker_threads'
-import { threadFlags } from '../../../build/system/node/thread-flags.js'
+import { threadFlags } from '../../../build/core/system/node/thread-flags.js'
 import { DONE, GO, TOOK } from './accelerator-words.mjs'
 
 const never = new Int32Array(new SharedArrayBuffer(4))

@@ -1,5 +1,5 @@
 /** The feed of each workload: sources of Millrace over the files that were written. What is delivered is what was read. */
-import { BudgetError } from '../../../build/basics/errors.js'
+import { BudgetError } from '../../../build/core/basics/errors.js'
 import { bytes as inBytes } from '../../../build/observe/verdict/units.js'
 import { recordBytesOf } from './write/random-bytes.mjs'
 

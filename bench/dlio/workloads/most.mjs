@@ -1,5 +1,5 @@
 /** How many accelerators are sustained: 1, 2, 4, … until one is not fed well enough, then the half between. */
-import { BudgetError } from '../../../build/basics/errors.js'
+import { BudgetError } from '../../../build/core/basics/errors.js'
 
 /** More of them are not tried on one host. */
 const MOST = 256

@@ -1,7 +1,7 @@
 /** What a run of a workload has found, in words. */
 
-import { PART_NAMES } from '../../../build/bench/compare/words.js'
 import { bytes, count, ms, percent, rate, someCores } from '../../../build/observe/verdict/units.js'
+import { PART_NAMES } from '../../../build/tools/bench/compare/words.js'
 import { NOT_MLPERF } from './table.mjs'
 
 /** Parts below this share are not printed. */

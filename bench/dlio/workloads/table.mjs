@@ -2,7 +2,7 @@
  * The workloads: what DLIO's configurations for MLPerf Storage say of them (record sizes, batch, compute time, the least
  * utilisation). Data as they say, times as they say; the run is ours. So these are DLIO-style workloads, not MLPerf results.
  */
-import { DefinitionError, nearest } from '../../../build/basics/errors.js'
+import { DefinitionError, nearest } from '../../../build/core/basics/errors.js'
 /** Said wherever a figure is shown. */
 export const NOT_MLPERF = 'DLIO-style workload, not an MLPerf result'
 const WORKLOADS = {

@@ -2,7 +2,7 @@
 
 Run as a file, not as a module, so that nothing of the package is imported before the user's own code. It
 reads requests from standard input and answers on standard output until its input ends. Frames, values and the
-shared memory (descriptor 3) are those of src/python/wire.ts:
+shared memory (descriptor 3) are those of packages/core/python/wire.ts:
 
     frame   u32 length of the header | header, JSON | buffers that found no room in the memory
     memory  u32 number of the ask that is being answered | 60 unused bytes | rows | results of functions

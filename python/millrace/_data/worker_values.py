@@ -1,4 +1,4 @@
-"""Values on their way between the engine and a user's code: src/python/wire.ts, in Python. Imported by
+"""Values on their way between the engine and a user's code: packages/core/python/wire.ts, in Python. Imported by
 worker.py as a neighbour, outside of the package, so that nothing else of it is loaded.
 """
 
@@ -51,7 +51,7 @@ class Room:
         return {"at": at, "bytes": len(data)}
 
 
-# generated: dtypes, by npm run generate from src/basics/dtype.ts
+# generated: dtypes, by npm run generate from packages/core/basics/dtype.ts
 _DTYPES = {
     "u8": "u1",
     "i8": "i1",

@@ -1,7 +1,7 @@
 """The control groups above this process: quota, throttling, memory.
 
 A limit may be set at any level, and the tightest one rules. Version 1 has a tree for each controller,
-version 2 one for all. The engine has the same in src/observe/host/groups.ts.
+version 2 one for all. The engine has the same in packages/observe/host/groups.ts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keyed random numbers, as ``src/basics/random.ts`` draws them, for many positions at once."""
+"""Keyed random numbers, as ``packages/core/basics/random.ts`` draws them, for many positions at once."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 They are added up in this process and written out every few milliseconds, into one of two copies in turn, each
 with a number and a checksum. So one copy is always whole, whenever a reader looks and whenever the process is
-killed. The twin of ``src/spans/counters.ts``.
+killed. The twin of ``packages/core/spans/counters.ts``.
 """
 
 from __future__ import annotations

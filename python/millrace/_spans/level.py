@@ -15,7 +15,7 @@ log = logging.getLogger("millrace")
 _SWITCH = "MILLRACE_SPANS"
 #: Turns spans off (file.py).
 _OFF = "0"
-#: A level that is gone (src/basics/removed.ts).
+#: A level that is gone (packages/core/basics/removed.ts).
 _FULL = "full"
 #: Values of it that were warned of.
 _warned: Set[str] = set()

@@ -1,7 +1,7 @@
 """Judges bad samples when their batch is handed out, in order.
 
 What looks like a mistake in the definition or the installation ends the run whatever ``onError`` says. Loops
-in Node have the same rules (src/deliver/node/judge.ts).
+in Node have the same rules (packages/core/deliver/node/judge.ts).
 """
 
 from __future__ import annotations

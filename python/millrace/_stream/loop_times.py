@@ -1,7 +1,7 @@
 """The steps of a loop, kept in a fixed piece of memory however long it runs.
 
 Sums over blocks of steps, and a histogram of the waits. Loops in Node keep the same
-(src/observe/account/loop-times.ts): the engine makes accounts of both.
+(packages/observe/account/loop-times.ts): the engine makes accounts of both.
 """
 
 from __future__ import annotations

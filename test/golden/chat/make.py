@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 HERE = Path(__file__).parent
-VOCABULARY = HERE / "../../../src/tokenize/shipped/millrace-4k.json"
+VOCABULARY = HERE / "../../../packages/llm/tokenize/shipped/millrace-4k.json"
 
 NOW = "2024-07-26"
 

@@ -1,4 +1,4 @@
-"""Golden results of torchvision v2's resize and normalize, for test/transform/resize.test.ts.
+"""Golden results of torchvision v2's resize and normalize, for packages/pixels/test/transform/resize.test.ts.
 
     python3 make.py        # writes cases.json and bytes.bin beside itself
 

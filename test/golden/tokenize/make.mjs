@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Tokenizer } from 'tokenizers'
-import { PATTERN_TEXTS } from '../../../build/tokenize/scan/patterns.js'
+import { PATTERN_TEXTS } from '../../../build/llm/tokenize/scan/patterns.js'
 import { BLOCKS, between, digest, LONG, NASTY, RANDOM, randomText } from './texts.mjs'
 import { tokenizerJson } from './vocabularies.mjs'
 

@@ -1,4 +1,4 @@
-"""Golden results of torchvision v2 on uint8 tensors, for test/transform/golden.test.ts.
+"""Golden results of torchvision v2 on uint8 tensors, for packages/pixels/test/transform/golden.test.ts.
 
     python3 make.py        # writes cases.json, follow.json, mix.json and *.bin beside itself
 
@@ -143,7 +143,7 @@ for n, corners in enumerate(CORNERS):
 
 
 def noise(seed, plane, height, width):
-    """The noise of src/transform/picture/elastic.ts."""
+    """The noise of packages/pixels/transform/picture/elastic.ts."""
 
     def mix(x):
         x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & np.uint64(0xFFFFFFFF)

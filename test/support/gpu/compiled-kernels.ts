@@ -1,8 +1,8 @@
 /** The simulated GPU's kernels as the real ones, compiled for the CPU (cuda-host.ts), on the memory of the simulation. */
 import { DTYPE_CODES, KERNELS } from '../../../bench/gpu/launch.mjs'
-import { DTYPES, type Dtype } from '../../../src/basics/dtype.js'
-import type { Blocks, KernelArgument } from '../../../src/system/cuda/index.js'
-import { addressOf, koffi } from '../../../src/system/native.js'
+import { DTYPES, type Dtype } from '../../../packages/core/basics/dtype.js'
+import { addressOf, koffi } from '../../../packages/core/system/native.js'
+import type { Blocks, KernelArgument } from '../../../packages/cuda/driver/index.js'
 import type { SimulatedGpu, SimulatedKernel } from './simulated-gpu.js'
 
 /** With one thread, a block has nobody to wait for: any number gives the same. */

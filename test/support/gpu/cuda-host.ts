@@ -6,7 +6,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { temporaryFolder } from '../folder.js'
 
-export const KERNEL_FOLDER = join(import.meta.dirname, '../../../src/transform/kernels/cuda')
+export const KERNEL_FOLDER = join(import.meta.dirname, '../../../packages/pixels/transform/kernels/cuda')
 const SUPPORT = import.meta.dirname
 const UNITS = [
   ...['picture.cu', 'mix.cu', 'synthetic.cu'].map(name => join(KERNEL_FOLDER, name)),

@@ -1,15 +1,20 @@
 /** A loader whose device is simulated: the stage runs in this thread, behind the same messages as in its own. */
-import { normalizeFeed } from '../../../src/define/normalize.js'
-import type { FeedJson } from '../../../src/define/types.js'
-import { readDeviceOptions } from '../../../src/deliver/device-options.js'
-import type { DeviceBatch } from '../../../src/deliver/node/device-batch.js'
-import { Loader } from '../../../src/deliver/node/loader.js'
-import type { Supply } from '../../../src/deliver/node/supply.js'
-import { type ClientOptions, fillOptions, type OpenOptions } from '../../../src/deliver/options.js'
-import type { StagePort } from '../../../src/device/device.js'
-import { essence, type FromStage, type RingWanted, type ToStage } from '../../../src/device/messages.js'
-import { StageServer } from '../../../src/device/server.js'
-import { addressOf } from '../../../src/system/cuda/index.js'
+import { normalizeFeed } from '../../../packages/core/define/normalize.js'
+import type { FeedJson } from '../../../packages/core/define/types.js'
+import { readDeviceOptions } from '../../../packages/core/deliver/device-options.js'
+import type { DeviceBatch } from '../../../packages/core/deliver/node/device-batch.js'
+import { Loader } from '../../../packages/core/deliver/node/loader.js'
+import type { Supply } from '../../../packages/core/deliver/node/supply.js'
+import { type ClientOptions, fillOptions, type OpenOptions } from '../../../packages/core/deliver/options.js'
+import type { StagePort } from '../../../packages/cuda/device/device.js'
+import {
+  essence,
+  type FromStage,
+  type RingWanted,
+  type ToStage,
+} from '../../../packages/cuda/device/messages.js'
+import { StageServer } from '../../../packages/cuda/device/server.js'
+import { addressOf } from '../../../packages/cuda/driver/index.js'
 import type { SimulatedGpu } from './simulated-gpu.js'
 
 export type AnyDeviceBatch = DeviceBatch & Record<string, unknown>

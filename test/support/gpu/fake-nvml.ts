@@ -1,5 +1,5 @@
 /** NVML of a made-up machine: functions that fill Buffers, as the real ones do, and a log of what was called. */
-import type { NvmlArgument, NvmlFunction, NvmlLibrary } from '../../../src/system/nvml/library.js'
+import type { NvmlArgument, NvmlFunction, NvmlLibrary } from '../../../packages/core/system/nvml/library.js'
 
 export type FakeFunction = (...args: never[]) => number
 export type FakeFunctions = Partial<Record<NvmlFunction, FakeFunction>>

@@ -3,9 +3,9 @@
  * decoded by TurboJPEG, and the kernels' plain twins. Whatever is read or written too early or too late shows.
  */
 
-import { DTYPES, type Dtype, toF16 } from '../../../src/basics/dtype.js'
-import { decompress as decompressBytes } from '../../../src/codec/decompress.js'
-import { decompress } from '../../../src/system/codecs/turbojpeg.js'
+import { DTYPES, type Dtype, toF16 } from '../../../packages/core/basics/dtype.js'
+import { decompress as decompressBytes } from '../../../packages/core/codec/decompress.js'
+import { decompress } from '../../../packages/core/system/codecs/turbojpeg.js'
 import type {
   Blocks,
   CudaSource,
@@ -15,9 +15,9 @@ import type {
   KernelArgument,
   Lane,
   NvcompCodec,
-} from '../../../src/system/cuda/index.js'
-import { addressOf, CudaError } from '../../../src/system/cuda/index.js'
-import { makePicture } from '../../transform/twins/picture.js'
+} from '../../../packages/cuda/driver/index.js'
+import { addressOf, CudaError } from '../../../packages/cuda/driver/index.js'
+import { makePicture } from '../../../packages/pixels/test/transform/twins/picture.js'
 import { mixRows } from './simulated-mix.js'
 
 const DTYPE_OF: Dtype[] = ['u8', 'i8', 'u16', 'i16', 'i32', 'u32', 'i64', 'f16', 'bf16', 'f32', 'f64']

@@ -8,19 +8,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Files that take more than 15 s, the longest first. */
 const LONG = [
   'test/python.test.ts',
-  'test/engine/life/deaths.test.ts',
-  'test/engine/life/stuck.test.ts',
+  'packages/core/test/engine/life/deaths.test.ts',
+  'packages/core/test/engine/life/stuck.test.ts',
   'test/conformance/slow-store.test.ts',
-  'test/cli/main.test.ts',
+  'packages/tools/test/cli/main.test.ts',
   'test/plugins.test.ts',
   'test/conformance/units.test.ts',
-  'test/engine/functions.test.ts',
-  'test/prepare/tokenize/tokenize.test.ts',
-  'test/engine/python-functions.test.ts',
-  'test/engine/exact/bytes.test.ts',
+  'packages/core/test/engine/functions.test.ts',
+  'packages/llm/test/prepare/tokenize/tokenize.test.ts',
+  'packages/core/test/engine/python-functions.test.ts',
+  'packages/core/test/engine/exact/bytes.test.ts',
   'test/examples.test.ts',
   'test/compatibility.test.ts',
-  'test/engine/python.test.ts',
+  'packages/core/test/engine/python.test.ts',
 ]
 
 export class LongestFirst extends BaseSequencer {

@@ -5,7 +5,7 @@
  * All tasks that want a core get an equal share, so one clock tells how far each has come: it advances by what a task gets. A task
  * that needs 5 ms more is done when that clock is 5 ms further. Readers that share a storage have such a clock, and trainers, too.
  */
-import type { Evidence } from '../../../src/observe/evidence.js'
+import type { Evidence } from '../../../packages/observe/evidence.js'
 import { Heap } from './plant/heap.js'
 import { History, type Sums } from './plant/history.js'
 import { Maker } from './plant/maker.js'

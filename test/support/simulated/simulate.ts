@@ -2,7 +2,7 @@
  * A run that is computed from its first step to its last, with one setting. It gives the same evidence as a real one, so that
  * fit, prediction and verdicts are tried where the truth is known.
  */
-import type { Evidence } from '../../../src/observe/evidence.js'
+import type { Evidence } from '../../../packages/observe/evidence.js'
 import { Plant, type PlantWorkload } from './plant.js'
 
 export interface Workload

@@ -5,7 +5,7 @@
  *   x.npy: NumPy's header, elements
  *   central directory, its end
  */
-import { crc32 } from '../../../../build/codec/checksum.js'
+import { crc32 } from '../../../../build/core/codec/checksum.js'
 
 const NAME = Buffer.from('x.npy')
 const LOCAL = 30

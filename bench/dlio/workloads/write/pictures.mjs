@@ -2,8 +2,8 @@
  * Photographs to be decoded: pieces of one large canvas of cloudy noise and grain, which is painted once a thread. Painting each
  * picture anew would take ten times as long as to encode it. Piece i is the same on every machine.
  */
-import { hashText, Random } from '../../../../build/basics/random.js'
-import { encodeJpeg } from '../../../../build/system/codecs/turbojpeg.js'
+import { hashText, Random } from '../../../../build/core/basics/random.js'
+import { encodeJpeg } from '../../../../build/core/system/codecs/turbojpeg.js'
 
 /** Pictures of RetinaNet's class: the short side has 800 pixels, the long one at most 1333. */
 const SHORT = 800

@@ -3,7 +3,7 @@
  * as fast as memory is written.
  */
 import { createCipheriv, createHash } from 'node:crypto'
-import { hashText, Random } from '../../../../build/basics/random.js'
+import { hashText, Random } from '../../../../build/core/basics/random.js'
 import { LEAST_RECORD, MOST_DEVIATIONS } from '../table.mjs'
 
 /** Bytes made at a time: they are still in the processor's cache when they are written. */

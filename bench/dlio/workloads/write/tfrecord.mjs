@@ -1,11 +1,11 @@
 /**
  * TFRecord files of tf.Examples with two features, as DLIO writes them: `image`, the record's bytes, and `size`, their number.
- * A record lies there as src/source/tfrecord/record.ts says; a tf.Example is a protocol buffer:
+ * A record lies there as packages/formats/tfrecord/record.ts says; a tf.Example is a protocol buffer:
  *
  *   Example  1: Features   1: { 1: name, 2: Feature 1: BytesList 1: bytes } …   and   { … 2: Feature 3: Int64List 1: varint }
  */
-import { crc32c } from '../../../../build/codec/checksum.js'
-import { FRAME, HEAD, masked } from '../../../../build/source/tfrecord/record.js'
+import { crc32c } from '../../../../build/core/codec/checksum.js'
+import { FRAME, HEAD, masked } from '../../../../build/formats/tfrecord/record.js'
 
 const FOOT = FRAME - HEAD
 /** Bytes of a record of so many bytes of an image, with all that stands around them. */

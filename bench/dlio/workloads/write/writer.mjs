@@ -1,6 +1,6 @@
 /** Writes one file of a workload. Runs in threads. */
 import { join } from 'node:path'
-import { Draft } from '../../../../build/system/files/draft.js'
+import { Draft } from '../../../../build/core/system/files/draft.js'
 import { npzBytes, writeNpz } from './npz.mjs'
 import { painter } from './pictures.mjs'
 import { RandomBytes, recordBytesOf } from './random-bytes.mjs'

@@ -1,5 +1,5 @@
 /** What happened in a computed run, and what is told of a window of it: with errors, where the workload has them. */
-import { clipSlice } from '../../../../src/observe/account/maker-slices.js'
+import { clipSlice } from '../../../../packages/observe/account/maker-slices.js'
 import type {
   ClaimTimes,
   Evidence,
@@ -7,7 +7,7 @@ import type {
   MakerSlice,
   RankTimes,
   StepTimes,
-} from '../../../../src/observe/evidence.js'
+} from '../../../../packages/observe/evidence.js'
 import type { Maker } from './maker.js'
 import {
   claimsOf,

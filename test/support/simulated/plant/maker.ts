@@ -1,5 +1,5 @@
 /** A maker of a computed run, and its time in slices: one list for each rank that it works for. */
-import type { MakerSlice } from '../../../../src/observe/evidence.js'
+import type { MakerSlice } from '../../../../packages/observe/evidence.js'
 
 /** Slices end after this time (ms) at the next end of a claim; of many makers, they are longer. */
 const SLICE = 50

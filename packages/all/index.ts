@@ -1,0 +1,114 @@
+/**
+ * Millrace: a data engine that keeps GPUs fed.
+ *
+ *   import { feed, tar, shuffle, image, int, open } from 'millrace'
+ *
+ *   const cats = feed({
+ *     source: tar('shards/train-{0000..0015}.tar'),
+ *     order: shuffle({ seed: 7 }),
+ *     fields: { image: image('jpg').randomResizedCrop(224).flip().normalize('imagenet'), label: int('cls') },
+ *     batch: 256,
+ *   })
+ *   for await (const batch of open(cats)) train(batch.image, batch.label)
+ *
+ * @module
+ */
+
+export type { Dtype } from '../core/basics/dtype.js'
+export {
+  BudgetError,
+  ChangedError,
+  DecodeError,
+  DefinitionError,
+  EngineError,
+  MillraceError,
+  MissingError,
+  SampleError,
+  SourceError,
+  StateError,
+} from '../core/basics/errors.js'
+export type { Random } from '../core/basics/random.js'
+export type { BatchOf } from '../core/define/build/batch-types.js'
+export { cutmix, Feed, feed, fromJson, mixup, mosaic } from '../core/define/build/feed.js'
+export {
+  boxes,
+  bytes,
+  category,
+  float,
+  image,
+  int,
+  json,
+  mask,
+  npy,
+  points,
+  text,
+  vector,
+} from '../core/define/build/fields.js'
+export {
+  arrow,
+  blend,
+  blendList,
+  chat,
+  concat,
+  csv,
+  files,
+  folder,
+  hdf5,
+  jsonl,
+  kernel,
+  litdata,
+  mds,
+  megatron,
+  netcdf4,
+  npyFiles,
+  npz,
+  parquet,
+  safetensors,
+  sequential,
+  shuffle,
+  source,
+  split,
+  subset,
+  synthetic,
+  tar,
+  textLines,
+  tfrecord,
+  tokens,
+  weighted,
+  zarr,
+  zip,
+} from '../core/define/build/sources.js'
+export type { TokensFeedJson } from '../core/define/token-feed.js'
+export type { FeedJson, KernelFeedJson } from '../core/define/types.js'
+export { Batch, type Ragged } from '../core/deliver/node/batch.js'
+export { type CudaKernel, cuda } from '../core/deliver/node/cuda.js'
+export type { Loader } from '../core/deliver/node/loader.js'
+export { open } from '../core/deliver/node/open.js'
+export type { OpenOptions } from '../core/deliver/options.js'
+export type { State } from '../core/order/state.js'
+export type { PluginContext, PluginManifest, PluginSourceKind } from '../core/source/plugin-source.js'
+export type { Plugin } from '../core/source/plugins.js'
+export type { ByteRange, Column, IndexColumn, Manifest, OpenContext, Source } from '../core/source/source.js'
+export { type AttachedSpans, attachSpans, type SpanWriter, spanWriters } from '../core/spans/attach.js'
+export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from '../core/spans/reader.js'
+export type { Store, StoreKind } from '../core/store/store.js'
+export type { DeviceArray, DeviceRagged } from '../cuda/device/array.js'
+export { CudaError } from '../cuda/driver/index.js'
+export { diagnoseFeed, diagnoseLive, explainDiagnosis } from '../observe/diagnose/api.js'
+export type { DiagnoseLiveOptions } from '../observe/diagnose/attach/live.js'
+export type { DiagnoseFeedOptions } from '../observe/diagnose/feed.js'
+export type { Findings } from '../observe/diagnose/findings.js'
+export type { Accounting, Diagnosis, Evidence } from '../observe/evidence.js'
+export type { TunerDecision } from '../observe/live/decision.js'
+export type { RunRecord } from '../observe/live/record.js'
+export type { Watched } from '../observe/live/watcher.js'
+export type { LogHeader } from '../observe/log/lines.js'
+export {
+  alignRanks,
+  type LoggedMoment,
+  type LoggedRank,
+  type LoggedRun,
+  readRunLog,
+} from '../observe/log/read.js'
+export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
+export type { LoaderStats } from '../observe/stats.js'

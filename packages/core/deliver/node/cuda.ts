@@ -1,0 +1,85 @@
+/**
+ * For programs that run kernels of their own on batches: compile, launch, and a little memory. A program with a CUDA
+ * library of its own needs nothing of this: `batch.image.devicePointer` is an address in the device's primary context.
+ *
+ *   const means = cuda.compile('extern "C" __global__ void means(…) {…}', 'means')
+ *   means.launch({ grid: [batch.count], block: [256] }, [batch.image, result, 3 * 224 * 224])
+ *   await result.copyToHost()
+ *
+ * Everything happens on CUDA's default stream, which is also the one that batches are ordered with.
+ */
+
+import { DeviceArray, stridesOf } from '../../../cuda/device/array.js'
+import { CudaDevice, type KernelArgument, type LaunchShape, ourHeaders } from '../../../cuda/driver/index.js'
+import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
+import { cacheFolder } from '../../system/files/cache-folder.js'
+import { readDeviceOptions } from '../device-options.js'
+
+/** A kernel that is ready to be launched. */
+export interface CudaKernel {
+  /**
+   * Puts it on the default stream. A plain number is an `int`, a bigint a pointer or 64-bit integer, a DeviceArray its
+   * pointer; `{ f32: 0.5 }` and the like for others.
+   */
+  launch(shape: LaunchShape, args: readonly KernelArgument[]): void
+}
+
+const DEFAULT_STREAM = 0n
+const devices = new Map<number, CudaDevice>()
+
+/** The device, opened when it is first used, for as long as the process lives; its context is current afterwards. */
+function deviceOf(name: string): CudaDevice {
+  const { ordinal } = readDeviceOptions({ device: name })!
+  let device = devices.get(ordinal)
+  if (device === undefined) {
+    device = CudaDevice.open(ordinal, cacheFolder())
+    devices.set(ordinal, device)
+  }
+  device.enter()
+  return device
+}
+
+/**
+ * Compiles CUDA C++ for the device, or takes what was compiled before from the cache folder. `entry` must be declared
+ * extern "C" __global__. `#include "millrace.cuh"` gives random numbers that depend on seed and position alone.
+ */
+function compile(text: string, entry: string, options: { device?: string; name?: string } = {}): CudaKernel {
+  const { device = 'cuda', name = `${entry}.cu` } = options
+  const gpu = deviceOf(device)
+  const kernel = gpu.add({ name, text, headers: ourHeaders() }, entry)
+  return {
+    launch(shape, args) {
+      gpu.enter()
+      gpu.driver.launch(kernel, shape, args, DEFAULT_STREAM)
+    },
+  }
+}
+
+/** An array of zeros on the device, for results. `free` gives its memory back. */
+function allocate(
+  dtype: Dtype,
+  shape: readonly number[],
+  { device = 'cuda' }: { device?: string } = {},
+): DeviceArray {
+  const gpu = deviceOf(device)
+  const bytes = elements(shape) * DTYPES[dtype].bytes
+  const pointer = gpu.allocate(bytes)
+  gpu.driver.fill(pointer, 0, bytes, DEFAULT_STREAM)
+  return new DeviceArray(pointer, dtype, shape, stridesOf(shape), async (from, length) => {
+    const to = new Uint8Array(length)
+    gpu.enter()
+    gpu.download(to, from, DEFAULT_STREAM)
+    return to
+  })
+}
+
+function free(array: DeviceArray, { device = 'cuda' }: { device?: string } = {}): void {
+  deviceOf(device).free(array.devicePointer)
+}
+
+/** Waits until everything on the default stream is done. */
+function synchronize({ device = 'cuda' }: { device?: string } = {}): void {
+  deviceOf(device).driver.finishStream(DEFAULT_STREAM)
+}
+
+export const cuda = { compile, allocate, free, synchronize } as const

@@ -1,0 +1,137 @@
+/**
+ * Who makes each field of a feed: the workers, or the device of the process that takes the batches. This is decided here,
+ * once, from the definition and the options. What workers leave in the slot, how it lies there and what the device does
+ * with it follow from that; the definition stays as it is.
+ */
+
+import { arrayForDevice, arrayStaysOnCpu } from '../../../pixels/transform/device/array.js'
+import { pictureForDevice, staysOnCpu } from '../../../pixels/transform/device/picture.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { layoutSlot, QUICK_CHUNK_BYTES, type SlotLayout } from '../../batch/layout.js'
+import { generatedLayout } from '../../define/check/kernel.js'
+import { BY_WORKER, type DeviceKind, type FieldMaking, type SlotField } from '../../define/making.js'
+import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
+import { batchSize } from '../../order/steps.js'
+import type { Fingerprint } from '../../source/source.js'
+import { canGenerateField } from './generate.js'
+import type { FeedPlan } from './plan.js'
+import { commonSamplings } from './samplings.js'
+import { cutLayouts, type Sequence } from './sequence.js'
+
+/** Who makes what. */
+export interface MakingOptions {
+  world: number
+  /** Who decodes images: the workers, or the device of the process that takes the batches. */
+  decode: 'cpu' | 'gpu'
+  /** With `gpu`: the device has nvCOMP. */
+  nvcomp?: boolean
+  /** With `gpu`: the share of images that workers decode all the same, 0…1. */
+  cpuShare?: number
+  /** Which part of its rows this process gets. */
+  sequence?: Sequence
+  /** Images have their channels last in memory, whatever the definition says. */
+  channelsLast?: boolean
+}
+
+/** What is made of a feed: rows of a batch on one rank, who makes each field, and the layout of a slot. */
+export interface Making {
+  batch: number
+  /** In the order of the feed's fields. */
+  fields: FieldMaking[]
+  layout: SlotLayout
+}
+
+export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
+  const { feed, parts = [] } = plan
+  const batch = plan.rows ?? batchSize(feed.batch, options.world)
+  if (options.decode === 'cpu') refuseOnHost(feed)
+  const fields = whoMakes(plan, options)
+  const layouts = feed.fields.map((field, i): SlotField => {
+    const making = fields[i]
+    const layout = inBins(options.channelsLast ? withChannelsLast(field) : field.layout, feed)
+    if (making.by === 'worker') return layout
+    if (making.kind === 'picture')
+      return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
+    return making.kind === 'compressed' ? arrayForDevice(field) : generatedLayout(layout)
+  })
+  const { sequence } = options
+  const cut = sequence === undefined || sequence.world === 1 ? layouts : cutLayouts(feed, sequence, layouts)
+  const quick = plan.attached.every(source => source.tokenRows !== undefined)
+  return { batch, fields, layout: layoutSlot(cut, batch, quick ? QUICK_CHUNK_BYTES : undefined) }
+}
+
+/**
+ * With `gpu`, images are left to the device: workers choose the steps, and carry the compressed bytes. So are compressed
+ * arrays, where the device has nvCOMP. What is generated there leaves nothing to make.
+ */
+function whoMakes(
+  { feed, attached }: FeedPlan,
+  { decode, nvcomp = false, cpuShare = 0 }: MakingOptions,
+): FieldMaking[] {
+  if (decode === 'cpu') return feed.fields.map(() => BY_WORKER)
+  const common = commonSamplings(feed, attached)
+  return feed.fields.map(field => {
+    const kind = deviceKind(field, feed)
+    if (kind === undefined || (kind === 'compressed' && !nvcomp)) return BY_WORKER
+    if (kind !== 'picture') return { by: 'device', kind }
+    const samplings = common.get(field.name)
+    return { by: 'device', kind, cpuShare, ...(samplings && { samplings }) }
+  })
+}
+
+/** What a device makes of a field, if it is asked to: undefined where only workers can make it. */
+function deviceKind(field: NormalField, feed: NormalFeed): DeviceKind | undefined {
+  if (canGenerateField(field, feed)) return 'generated'
+  if (staysOnCpu(field, feed) === undefined) return 'picture'
+  return arrayStaysOnCpu(field, feed) === undefined ? 'compressed' : undefined
+}
+
+/** Names of the fields of which a device could make this. */
+export function fieldsForDevice(feed: NormalFeed, kind: DeviceKind): string[] {
+  return feed.fields.filter(field => deviceKind(field, feed) === kind).map(field => field.name)
+}
+
+/** Where a feed is made before anything is measured: on the device only what can't be made elsewhere. */
+export function decodeOf(feed: NormalFeed, wanted: 'cpu' | 'gpu' | 'auto'): 'cpu' | 'gpu' {
+  if (wanted !== 'auto') return wanted
+  return onlyOnDevice(feed).length > 0 ? 'gpu' : 'cpu'
+}
+
+/** Refuses a feed that can't be made on the CPU. */
+function refuseOnHost(feed: NormalFeed): void {
+  const names = onlyOnDevice(feed)
+  if (names.length === 0) return
+  throw new DefinitionError(
+    '',
+    `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} generated on the GPU: open it with device="cuda"`,
+  )
+}
+
+/** Fields that the definition has a kernel make. */
+function onlyOnDevice(feed: NormalFeed): string[] {
+  return feed.fields.filter(({ layout }) => layout.device !== undefined).map(field => field.name)
+}
+
+/** Images whose memory `channelsLast` changes: those that would have their channels first. */
+export function isChwImage({ as, layout }: NormalField): boolean {
+  return as === 'image' && layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
+}
+
+function withChannelsLast(field: NormalField): FieldLayout {
+  if (!isChwImage(field)) return field.layout
+  const [channels, height, width] = field.layout.shape
+  return { ...field.layout, layout: 'hwc', shape: [height, width, channels] }
+}
+
+/** A batch by tokens has no more values than these, however many rows it has. */
+function inBins(layout: FieldLayout, { batch: { bins } }: NormalFeed): FieldLayout {
+  if (bins === undefined || bins.field !== layout.name || layout.form === 'padded') return layout
+  return { ...layout, total: Math.min(layout.total ?? Infinity, Math.max(bins.tokens, layout.max ?? 0)) }
+}
+
+/** Bytes of a sample on average, where the source knows. */
+function meanBytes(parts: NonNullable<Fingerprint['parts']>): number | undefined {
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  return bytes > 0 && count > 0 ? Math.ceil(bytes / count) : undefined
+}

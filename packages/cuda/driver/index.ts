@@ -1,0 +1,11 @@
+/** What other rooms use of CUDA. Importing it loads no library: only calling does. */
+export { addressOf } from '../../core/system/native.js'
+export { CudaDevice } from './device.js'
+export type { DeviceFacts, LaunchShape } from './driver.js'
+export { CudaError } from './errors.js'
+export type { Blocks, Gpu, Lane } from './gpu.js'
+export { KERNELS, ourHeaders, readSource as ourSource } from './kernels.js'
+export type { DeviceStream, NvcompCodec } from './libraries/nvcomp.js'
+export type { Alone } from './libraries/nvjpeg.js'
+export type { CudaSource } from './libraries/nvrtc.js'
+export type { JpegPicture, KernelArgument } from './structs.js'

@@ -1,0 +1,19 @@
+/** What `open` hands to the threads. */
+import type { Layout } from '../../core/source/layout.js'
+import type { Manifest } from '../../core/source/source.js'
+
+export interface ArraysManifest extends Manifest {
+  kind: 'npy' | 'npz' | 'safetensors'
+  index: string
+  checksum: number
+  rows: 'files' | 'axis'
+  /** All columns, by their numbers in the index. */
+  names: string[]
+  /** Those that rows have. */
+  columns: string[]
+  /** Some array is deflated or in Fortran's order. */
+  units: boolean
+  layout: Layout
+  /** Bytes that a value of a column may have at most, where its fields say so. */
+  most: Readonly<Record<string, number>>
+}

@@ -1,0 +1,174 @@
+/** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
+import { createHash } from 'node:crypto'
+import { nearest, SourceError } from '../../core/basics/errors.js'
+import type { ArrowJson } from '../../core/define/types.js'
+import { joined } from '../../core/source/combine/combined.js'
+import type { DataFile } from '../../core/source/find/data-files.js'
+import { type Opened, openMany } from '../../core/source/index/of-source.js'
+import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Version } from '../../core/store/store.js'
+import { Stores } from '../../core/store/stores.js'
+import type { ArrowManifest } from './arrow-source.js'
+import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
+import { columnsOf } from './columns.js'
+import { classNames } from './features.js'
+import { findArrowFiles } from './find.js'
+import { layoutOf } from './layout.js'
+
+export async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
+  using stores = new Stores()
+  const { files, classes } = await findArrowFiles(json, context.root, stores)
+  return await openArrowFiles(files, context, stores, classes)
+}
+
+/** Opens files that are known already. */
+export async function openArrowFiles(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  classes: Record<string, string[]> = {},
+): Promise<ArrowManifest> {
+  return openMany('arrow', files, classes, context, context => openIndexes(files, context, stores, classes))
+}
+
+async function openIndexes(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  classes: Record<string, string[]>,
+): Promise<Opened<ArrowManifest>> {
+  const indexes = await obtainArrowIndexes(files, context, stores)
+  const { schemas, numbers } = schemasOf(indexes)
+  const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
+  checkWanted(schemas, columns, context.wanted, files[0].file)
+  const unitCounts = indexes.map(({ header }) => header.columns.start.length - 1)
+  const manifest: ArrowManifest = {
+    kind: 'arrow',
+    fingerprint: fingerprint(files, indexes),
+    stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
+    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
+    files: files.map(({ file, name, version: was }, i) => {
+      const { path, header } = indexes[i]
+      const { checksum, count } = header
+      return { file, name, index: path, checksum, count, was, units: unitCounts[i], schema: numbers[i] }
+    }),
+    schemas: schemas.map(({ columns, nodes }) => ({ columns, nodes })),
+    columns,
+    indexed: indexedColumns(schemas, numbers, indexes),
+    packed: indexes.some(({ meta }) => meta.codecs.length > 0),
+    classes: {
+      ...classes,
+      ...Object.assign({}, ...indexes.map(({ meta }) => classNames(meta.schema.metadata))),
+    },
+    layout: { schema: [] },
+  }
+  if (hasUnits(schemas, numbers, indexes)) manifest.unitStarts = unitStarts(indexes)
+  manifest.layout = layoutOf(manifest, indexes)
+  return { manifest, indexes }
+}
+
+function timeOf(version: Version): string | number {
+  return typeof version === 'string' ? version : version.mtimeMs
+}
+
+type Columns = ReturnType<typeof columnsOf> & { nodes: number }
+
+/** Schemas that differ, and which of them each file has. */
+function schemasOf(indexes: readonly ArrowIndex[]): { schemas: Columns[]; numbers: number[] } {
+  const known = new Map<string, number>()
+  const schemas: Columns[] = []
+  const numbers = indexes.map(({ meta: { schema } }) => {
+    const text = JSON.stringify(schema.fields)
+    const number = known.get(text) ?? schemas.length
+    if (number === schemas.length) schemas.push({ ...columnsOf(schema), nodes: schema.nodes })
+    known.set(text, number)
+    return number
+  })
+  return { schemas, numbers }
+}
+
+/** A column that is there and can't be read is named at once. */
+function checkWanted(
+  schemas: readonly Columns[],
+  columns: readonly string[],
+  wanted: readonly string[],
+  file: string,
+): void {
+  const unreadable = schemas.flatMap(schema => schema.unreadable)
+  for (const name of wanted) {
+    const found = unreadable.find(column => column.name === name)
+    if (columns.includes(name) || found === undefined) continue
+    const near = nearest(name, columns)
+    throw new SourceError(
+      `${file}: column "${name}" is ${found.type}, which Millrace does not read: write it as another type` +
+        `${near === undefined ? '' : `, or take "${near}"`}`,
+      { file },
+    )
+  }
+}
+
+function fingerprint(files: readonly DataFile[], indexes: readonly ArrowIndex[]): Fingerprint {
+  const hash = createHash('sha256')
+  const parts = files.map(({ name, bytes }, i) => {
+    const { header, meta } = indexes[i]
+    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
+    return { name, count: header.count, bytes }
+  })
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0)
+    throw new SourceError(
+      `no row in ${files.map(({ file }) => file).join(', ')}: name files that have some`,
+      {
+        file: files[0].file,
+      },
+    )
+  return { kind: 'arrow', count, digest: hash.digest('hex').slice(0, 32), parts }
+}
+
+/** Columns of which the index of every file that has them holds every value, and of one type. */
+function indexedColumns(
+  schemas: readonly Columns[],
+  numbers: readonly number[],
+  indexes: readonly ArrowIndex[],
+): ArrowManifest['indexed'] {
+  const types = new Map<string, 'number' | 'string' | undefined>()
+  indexes.forEach(({ header, meta }, i) => {
+    for (const { name, field } of schemas[numbers[i]].columns) {
+      // A float that is NaN and one that is null are both NaN in the index.
+      const isTold = !field.items?.startsWith('f') || meta.nulls[name] === 0
+      const held = isTold && Object.hasOwn(header.columns, `value.${name}`)
+      const type = !held ? undefined : field.dictionary === undefined ? 'number' : 'string'
+      types.set(name, types.has(name) && types.get(name) !== type ? undefined : type)
+    }
+  })
+  return [...types].flatMap(([name, type]) => (type === undefined ? [] : [{ name, type }]))
+}
+
+/** Whether a column has to be read in units: it is neither large, nor does the index hold it. */
+function hasUnits(
+  schemas: readonly Columns[],
+  numbers: readonly number[],
+  indexes: readonly ArrowIndex[],
+): boolean {
+  return indexes.some(({ header, meta }, i) =>
+    schemas[numbers[i]].columns.some(({ name, kind, field }) => {
+      if (kind === 'null' || Object.hasOwn(header.columns, `at.${name}`)) return false
+      const held = Object.hasOwn(header.columns, `value.${name}`)
+      return !held || (field.items?.startsWith('f') && meta.nulls[name] !== 0)
+    }),
+  )
+}
+
+/** First rows of all units, in memory that all threads share. */
+function unitStarts(indexes: readonly ArrowIndex[]): Float64Array {
+  const count = indexes.reduce((sum, { header }) => sum + header.columns.start.length - 1, 0)
+  const starts = new Float64Array(new SharedArrayBuffer(8 * count))
+  let unit = 0
+  let rows = 0
+  for (const index of indexes) {
+    const own = openIndex(index).numbers('start')
+    for (let i = 0; i < own.length - 1; i++) starts[unit++] = rows + own[i]
+    rows += own[own.length - 1]
+  }
+  return starts
+}

@@ -1,0 +1,232 @@
+/**
+ * Opens text files: finds them, finds or builds the index of each (index.ts), and puts together what their first rows tell of
+ * the columns. lines-source.ts reads them while the feed runs.
+ */
+import { createHash } from 'node:crypto'
+import { nearest, SourceError } from '../../core/basics/errors.js'
+import type { CsvJson, PathsJson, TextLinesJson } from '../../core/define/types.js'
+import { joined } from '../../core/source/combine/combined.js'
+import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
+import type { FileIndexKind } from '../../core/source/index/of-file.js'
+import { obtainFileIndexes } from '../../core/source/index/of-files.js'
+import { openMany } from '../../core/source/index/of-source.js'
+import type { IndexFound } from '../../core/source/index/place.js'
+import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import { Stores } from '../../core/store/stores.js'
+import { numberUnits } from '../packed/units.js'
+import type { HeadColumn } from './csv/columns.js'
+import { commonType } from './csv/types.js'
+import { type LinesMeta, linesIndex, type RowRules } from './index.js'
+import type { LinesManifest } from './lines-source.js'
+
+/** Files that are scanned at the same time. */
+const SCANS = 2
+
+/** A file and its index. */
+interface Opened {
+  file: DataFile
+  rules: RowRules
+  index: IndexFound
+  meta: LinesMeta
+}
+
+export async function openJsonLines(
+  json: PathsJson | { path: PathsJson },
+  context: OpenContext,
+): Promise<LinesManifest> {
+  const rules: RowRules = { format: 'jsonl', rule: 'filled' }
+  return openAll(
+    pathsOf(json),
+    context,
+    rules,
+    () => rules,
+    opened => {
+      const columns = [...new Set(opened.flatMap(({ meta }) => meta.columns.map(({ name }) => name)))]
+      if (columns.length === 0) refuseNoKeys(opened)
+      return { ...manifestOf('jsonl', opened, columns), json: jsonTypes(opened) }
+    },
+  )
+}
+
+/** The types of each column in the first rows of all files. */
+function jsonTypes(opened: readonly Opened[]): NonNullable<LinesManifest['json']> {
+  const told = new Map<string, { types: Set<string>; nulls: boolean }>()
+  for (const { name, json, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
+    const one = told.get(name) ?? { types: new Set(), nulls: false }
+    told.set(name, one)
+    if (json !== undefined) one.types.add(json)
+    one.nulls ||= nulls === true
+  }
+  return Object.fromEntries(
+    [...told].map(([name, { types, nulls }]) => [name, { type: [...types].join(' or '), nulls }]),
+  )
+}
+
+/** Where no row has a key there is nothing that a field could ask for, and `verify` would find nothing to read. */
+function refuseNoKeys(opened: readonly Opened[]): void {
+  const looked = opened.find(({ meta }) => meta.noKeys)
+  if (looked === undefined) return
+  const { file } = looked.file
+  throw new SourceError(
+    `${file}: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
+      "`jq -c .` makes lines of objects that are spread over several, `jq -c '.[]'` of a list of objects",
+    { file, offset: 0 },
+  )
+}
+
+export async function openText(
+  json: PathsJson | TextLinesJson,
+  context: OpenContext,
+): Promise<LinesManifest> {
+  const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
+  const rules: RowRules = { format: 'text', rule: blank === 'skip' ? 'filled' : 'lines' }
+  return openAll(
+    pathsOf(json),
+    context,
+    rules,
+    () => rules,
+    opened => manifestOf('text', opened, ['text', 'line']),
+  )
+}
+
+export async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
+  const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
+  const header = options.header ?? options.columns === undefined
+  const rulesOf = ({ file }: DataFile): RowRules => {
+    const delimiter = (options.delimiter ?? (/\.(tsv|tab)(\.\w+)?$/i.test(file) ? '\t' : ',')).charCodeAt(0)
+    return { format: 'csv', rule: 'records', delimiter, header }
+  }
+  const { path: _, ...rest } = options
+  return openAll(pathsOf(json), context, { format: 'csv', ...rest }, rulesOf, opened =>
+    csvManifest(opened, options),
+  )
+}
+
+function csvManifest(opened: Opened[], options: Partial<CsvJson>): LinesManifest {
+  for (const one of opened) one.meta = { ...one.meta, columns: renamed(one, options.columns) }
+  const types: LinesManifest['types'] = {}
+  for (const { name, type, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
+    if (name === '') continue
+    const before = types[name]
+    const common = before === undefined ? type : commonType(before.type, type)
+    types[name] = { type: common ?? 'text', declared: false, nulls: Boolean(before?.nulls || nulls) }
+  }
+  for (const [name, type] of Object.entries(options.types ?? {})) {
+    if (types[name] === undefined) throw unknownColumn(name, Object.keys(types), opened[0].file.file)
+    types[name] = { ...types[name], type, declared: true }
+  }
+  const manifest = manifestOf('csv', opened, Object.keys(types), types)
+  const values = JSON.stringify([options.columns, options.delimiter, types])
+  manifest.content = createHash('sha256').update(values).digest('hex').slice(0, 16)
+  return manifest
+}
+
+function pathsOf(json: PathsJson | { path: PathsJson }): string | string[] {
+  return typeof json === 'object' && !Array.isArray(json) ? json.path : json
+}
+
+/** The columns of a file by the names that the definition gives them. */
+function renamed({ file, meta }: Opened, names: readonly string[] | undefined): HeadColumn[] {
+  if (names === undefined) return meta.columns
+  if (meta.columns.length === names.length || meta.columns.length === 0)
+    return names.map((name, i) => ({ ...meta.columns[i], name }))
+  throw new SourceError(
+    `${file.file} has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
+    { file: file.file },
+  )
+}
+
+function unknownColumn(name: string, names: readonly string[], file: string): SourceError {
+  const near = nearest(name, names)
+  return new SourceError(
+    `${file}: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
+    { file },
+  )
+}
+
+/** Opens files of one format; `options` are what decides the manifest besides the files. */
+async function openAll(
+  paths: string | string[],
+  context: OpenContext,
+  options: { format: LinesManifest['kind'] },
+  rulesOf: (file: DataFile) => RowRules,
+  manifestOf: (opened: Opened[]) => LinesManifest,
+): Promise<LinesManifest> {
+  using stores = new Stores()
+  const files = await findDataFiles(paths, context.root, stores, { source: 'text', what: 'file' })
+  return await openMany(options.format, files, options, context, async context => {
+    const opened = await indexAll(files, context, stores, rulesOf)
+    return { manifest: manifestOf(opened), indexes: opened.map(({ index }) => index) }
+  })
+}
+
+/** The files with their indexes. */
+async function indexAll(
+  files: readonly DataFile[],
+  context: OpenContext,
+  stores: Stores,
+  rulesOf: (file: DataFile) => RowRules,
+): Promise<Opened[]> {
+  const kindOf = (file: DataFile): FileIndexKind<DataFile> => linesIndex(rulesOf(file))
+  const indexes = await obtainFileIndexes(kindOf, files, context, stores, 'indexing lines', SCANS)
+  return files.map((file, i) => {
+    const index = indexes[i]
+    return { file, rules: rulesOf(file), index, meta: index.header.meta as unknown as LinesMeta }
+  })
+}
+
+function manifestOf(
+  kind: LinesManifest['kind'],
+  opened: readonly Opened[],
+  columns: string[],
+  types: LinesManifest['types'] = {},
+): LinesManifest {
+  const manifest: LinesManifest = {
+    kind,
+    fingerprint: fingerprint(kind, opened),
+    stamp: joined(
+      opened.map(({ file: { version }, index }) => {
+        const time = typeof version === 'string' ? version : version.mtimeMs
+        return `${time} ${index.header.checksum}`
+      }),
+    ),
+    indexBytes: opened.reduce((sum, { index }) => sum + index.header.bytes, 0),
+    files: opened.map(({ file: { file, name, version }, rules, index: { path, header }, meta }) => ({
+      file,
+      name,
+      index: path,
+      checksum: header.checksum,
+      count: header.count,
+      was: version,
+      ...(meta.codec && { codec: meta.codec }),
+      ...(kind === 'csv' && {
+        delimiter: rules.delimiter,
+        header: rules.header,
+        names: meta.columns.map(({ name }) => name),
+      }),
+    })),
+    columns,
+    types,
+  }
+  const unitStarts = numberUnits(manifest.files)
+  return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
+}
+
+function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
+  const hash = createHash('sha256')
+  const parts = opened.map(({ file: { name, bytes }, index: { header }, meta }) => {
+    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
+    return { name, count: header.count, bytes }
+  })
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0) {
+    const [{ file }] = opened.map(({ file }) => file)
+    throw new SourceError(
+      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`,
+      {
+        file,
+      },
+    )
+  }
+  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
+}

@@ -1,0 +1,243 @@
+/**
+ * Opens MDS (Mosaic's streaming): index.json names shards, their columns and sizes. A shard is read uncompressed where all are
+ * there so; otherwise its compressed file is a unit.
+ */
+import { createHash } from 'node:crypto'
+import { SourceError } from '../../core/basics/errors.js'
+import type { CodecName } from '../../core/codec/codec.js'
+import type { MdsJson, PathsJson } from '../../core/define/types.js'
+import { openMany } from '../../core/source/index/of-source.js'
+import type { OpenContext } from '../../core/source/source.js'
+import type { Stat } from '../../core/store/store.js'
+import { Stores } from '../../core/store/stores.js'
+import type { Shard, Unit } from '../shards/manifest.js'
+import {
+  type FoundIndex,
+  findIndexes,
+  forShards,
+  isCount,
+  missingShard,
+  readTables,
+  shardFile,
+  stampOf,
+  statShard,
+  wrongSize,
+} from '../shards/open-shards.js'
+import { type MdsColumn, refusal } from './encoding.js'
+import { checkHashes, type FileTold } from './hashes.js'
+import type { MdsManifest } from './mds-source.js'
+
+const CODECS: Readonly<Record<string, CodecName>> = {
+  zstd: 'zstd',
+  gz: 'gzip',
+  snappy: 'snappy',
+  br: 'brotli',
+}
+
+/** Offsets in a shard have 32 bits. */
+const MOST_BYTES = 2 ** 32
+
+/** A shard as index.json has it. */
+interface Told {
+  index: FoundIndex
+  samples: number
+  form: number
+  raw: FileTold
+  zip?: FileTold & { codec: CodecName }
+}
+
+export async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
+  const path = typeof json === 'object' && !Array.isArray(json) ? json.path : json
+  using stores = new Stores()
+  const forms = new Map<string, { number: number; columns: MdsColumn[] }>()
+  const indexes = await findIndexes(path, context.root, stores, 'mds')
+  const told = indexes.flatMap(index => shardsOf(index, forms))
+  if (told.length === 0)
+    throw new SourceError('an mds source without a single shard: its index.json names none')
+  const columns = [...forms.values()].map(({ columns }) => columns)
+  refusePickles(columns, context.wanted)
+  const { files, stats } = await present(told, stores)
+  if (context.check === 'nothing') await checkHashes(files, stores, context)
+  const found = files.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
+  const digests = indexes.map(({ digest }) => digest)
+  return await openMany('mds', found, digests, context, async () => {
+    return { manifest: await readShards(told, columns, files, stats, stores), indexes: [] }
+  })
+}
+
+/** The manifest. Where shards are not compressed, their tables of offsets are read. */
+async function readShards(
+  told: readonly Told[],
+  columns: MdsColumn[][],
+  files: readonly FileTold[],
+  stats: readonly Stat[],
+  stores: Stores,
+): Promise<MdsManifest> {
+  const shards: Shard[] = told.map(({ raw, samples }, i) => ({
+    file: files[i].file,
+    name: raw.name,
+    count: samples,
+    was: stats[i].version,
+  }))
+  const packed = told.map(({ raw, zip }, i) => (files[i] === raw ? undefined : zip?.codec))
+  const units = packed.every(codec => codec === undefined) ? undefined : unitsOf(told, files, packed)
+  const withTable = units === undefined ? shards : []
+  let at = 0
+  for (const shard of withTable) {
+    shard.table = at
+    at += shard.count + 1
+  }
+  const table = await readTables(
+    stores,
+    withTable.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! })),
+  )
+  return {
+    kind: 'mds',
+    fingerprint: fingerprint(told, columns, units !== undefined),
+    stamp: stampOf(shards),
+    indexBytes: table.byteLength,
+    shards,
+    table,
+    ...(units && { units }),
+    schema: schemaOf(columns),
+    columns: readable(columns),
+    forms: columns,
+    formOf: told.map(({ form }) => form),
+  }
+}
+
+function shardsOf(index: FoundIndex, forms: Map<string, { number: number; columns: MdsColumn[] }>): Told[] {
+  const { file, json } = index
+  if (json.version !== 2 || !Array.isArray(json.shards))
+    throw new SourceError(
+      'chunks' in json
+        ? `${file} is an index of LitData, not of MDS: name the folder by {"litdata": …}`
+        : `${file} is no index of MDS, version 2: it needs "version": 2 and "shards": […]`,
+      { file },
+    )
+  return json.shards.map((shard, i) => {
+    const fault = (problem: string): SourceError =>
+      new SourceError(`${file}: shard ${i} ${problem}: write the dataset again, or correct its index`, {
+        file,
+      })
+    const {
+      format,
+      samples,
+      column_names: names,
+      column_encodings: encodings,
+      column_sizes: sizes,
+    } = shard ?? {}
+    if (format !== 'mds')
+      throw fault(`has the format ${JSON.stringify(format)}, not "mds" (use the source of that format)`)
+    if (!isCount(samples)) throw fault('tells no number of samples')
+    const lists = [names, encodings, sizes]
+    if (!lists.every(list => Array.isArray(list) && list.length === names.length))
+      throw fault('has column_names, column_encodings and column_sizes of different lengths')
+    const columns: MdsColumn[] = names.map((name: unknown, c: number) => {
+      const [encoding, size] = [encodings[c], sizes[c] ?? 0]
+      if (typeof name !== 'string' || typeof encoding !== 'string' || !isCount(size))
+        throw fault(`has a malformed column ${c}`)
+      return { name, encoding, size }
+    })
+    const key = JSON.stringify(columns)
+    const form = forms.get(key) ?? { number: forms.size, columns }
+    forms.set(key, form)
+    const raw = fileTold(index, shard.raw_data, fault)
+    if (!raw) throw fault('has no raw_data')
+    const zip = fileTold(index, shard.zip_data, fault)
+    if (!zip) return { index, samples, form: form.number, raw }
+    const name = String(shard.compression).split(':')[0]
+    if (!Object.hasOwn(CODECS, name))
+      throw fault(
+        `is compressed with ${JSON.stringify(shard.compression)}: read are ${Object.keys(CODECS).join(', ')} and none`,
+      )
+    return { index, samples, form: form.number, raw, zip: { ...zip, codec: CODECS[name] } }
+  })
+}
+
+function fileTold(
+  index: FoundIndex,
+  told: { basename?: unknown; bytes?: unknown; hashes?: unknown } | null | undefined,
+  fault: (problem: string) => SourceError,
+): FileTold | undefined {
+  if (told === null || told === undefined) return undefined
+  const { basename, bytes, hashes } = told
+  if (!isCount(bytes)) throw fault(`tells no size of ${JSON.stringify(basename)}`)
+  if (bytes >= MOST_BYTES)
+    throw fault(`has ${bytes} bytes in ${JSON.stringify(basename)}, more than its offsets can tell`)
+  const file = shardFile(index, basename)
+  return { file, name: `${index.prefix}${basename}`, bytes, hashes: isTexts(hashes) ? hashes : {} }
+}
+
+const isTexts = (value: unknown): value is Record<string, string> =>
+  typeof value === 'object' && value !== null && Object.values(value).every(text => typeof text === 'string')
+
+/** The file of each shard: uncompressed where all shards are there so, otherwise compressed. */
+async function present(told: readonly Told[], stores: Stores): Promise<{ files: FileTold[]; stats: Stat[] }> {
+  const raws = await forShards(told, ({ raw }) => statShard(stores, raw.file))
+  const allRaw = raws.every(stat => stat !== undefined)
+  const files = told.map(({ raw, zip }) => (allRaw || zip === undefined ? raw : zip))
+  const stats = await forShards(files, async (file, i) => {
+    const stat = file === told[i].raw ? raws[i] : await statShard(stores, file.file)
+    if (stat === undefined) throw missingShard(file.file, told[i].index.file)
+    if (stat.bytes !== file.bytes) throw wrongSize(file.file, told[i].index.file, stat.bytes, file.bytes)
+    return stat
+  })
+  return { files, stats }
+}
+
+function unitsOf(
+  told: readonly Told[],
+  files: readonly FileTold[],
+  packed: readonly (CodecName | undefined)[],
+): Unit[] {
+  return told.flatMap(({ raw, samples }, i) =>
+    samples === 0
+      ? []
+      : [
+          {
+            shard: i,
+            first: 0,
+            count: samples,
+            offset: 0,
+            length: files[i].bytes,
+            bytes: raw.bytes,
+            exact: true,
+            base: 0,
+            codec: packed[i],
+          },
+        ],
+  )
+}
+
+function refusePickles(forms: readonly MdsColumn[][], wanted: readonly string[]): void {
+  for (const column of forms.flat()) {
+    const refused = wanted.includes(column.name) ? refusal(column) : undefined
+    if (refused !== undefined) throw new SourceError(refused)
+  }
+}
+
+/** Whether shards are units is part of the order: windows are made of units. */
+function fingerprint(
+  told: readonly Told[],
+  forms: readonly MdsColumn[][],
+  units: boolean,
+): MdsManifest['fingerprint'] {
+  const hash = createHash('sha256').update(JSON.stringify([forms, units]))
+  const parts = told.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
+  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0) throw new SourceError(`no sample in ${told[0].index.file}`, { file: told[0].index.file })
+  return { kind: 'mds', count, digest: hash.digest('hex').slice(0, 32), parts }
+}
+
+/** Columns that are no pickles in every shard. */
+function readable(forms: readonly MdsColumn[][]): string[] {
+  const right = forms.flat().filter(column => refusal(column) === undefined)
+  return [...new Set(right.map(({ name }) => name))]
+}
+
+function schemaOf(forms: readonly MdsColumn[][]): MdsManifest['schema'] {
+  const found = new Map(forms.flat().map(({ name, encoding }) => [name, { name, type: encoding }]))
+  return [...found.values()]
+}

@@ -1,0 +1,51 @@
+/** Opens .npy files: an array a file. */
+import { SourceError } from '../../core/basics/errors.js'
+import type { NpyFilesJson } from '../../core/define/types.js'
+import type { OpenContext } from '../../core/source/source.js'
+import type { ArrayFormat } from '../arrays/index-file.js'
+import type { ArraysManifest } from '../arrays/manifest.js'
+import { bytesOfType } from '../arrays/member.js'
+import { openArrays } from '../arrays/open.js'
+import { namingFile, piecesOf } from '../arrays/read-file.js'
+import { columnsOf, frontOf } from './members.js'
+
+const format: ArrayFormat = {
+  kind: 'npy',
+  read: (file, stores) =>
+    namingFile(
+      file,
+      async () => {
+        const front = await frontOf(piecesOf(file, stores))
+        return columnsOf(front, file.bytes - front.start).map(({ field, type }) => ({
+          column: field || 'data',
+          type,
+          at: front.start,
+          length: bytesOfType(type),
+        }))
+      },
+      () => 0,
+    ),
+}
+
+export async function openNpyFiles(json: NpyFilesJson, context: OpenContext): Promise<ArraysManifest> {
+  const { column = 'data', ...files } =
+    typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const manifest = await openArrays(format, files, context)
+  return column === 'data' ? manifest : named(manifest, column)
+}
+
+/** The same arrays under another name than `data`. */
+function named(manifest: ArraysManifest, column: string): ArraysManifest {
+  if (!manifest.names.includes('data')) {
+    const fields = manifest.columns.join(', ')
+    throw new SourceError(`npy: records have a column for each field (${fields}): leave "column" out`)
+  }
+  const renamed = (name: string): string => (name === 'data' ? column : name)
+  const schema = manifest.layout.schema.map(one => ({ ...one, name: renamed(one.name) }))
+  return {
+    ...manifest,
+    names: manifest.names.map(renamed),
+    columns: manifest.columns.map(renamed),
+    layout: { ...manifest.layout, schema },
+  }
+}

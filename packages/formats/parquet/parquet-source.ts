@@ -1,0 +1,209 @@
+/** Parquet files while a feed runs: which file and unit hold a row. Each file's index is mapped when one of its rows is first asked for. */
+import { lastAtMost } from '../../core/basics/search.js'
+import type { UnitColumn } from '../../core/source/columnar/view.js'
+import { OpenIndexes } from '../../core/source/file-rows.js'
+import type {
+  ByteRange,
+  Column,
+  IndexColumn,
+  Layout,
+  Leaf,
+  Manifest,
+  Need,
+  Pieces,
+  Present,
+} from '../../core/source/source.js'
+import { UnitRefs } from '../../core/source/unit-refs.js'
+import { type FileManifest, ParquetFile } from './file.js'
+import { layoutOf } from './layout.js'
+import type { Partition } from './partitions.js'
+
+export interface ParquetManifest extends Manifest {
+  kind: 'parquet'
+  files: FileManifest[]
+  columns: string[]
+  /** First row of each unit of all files, as f64. */
+  unitStarts: SharedArrayBuffer
+  /** Columns that the folders of the files tell. */
+  partitions: Partition[]
+  /** Whether checksums that pages have are compared. */
+  checksums: boolean
+  /** Names of classes, by column. */
+  classes: Record<string, string[]>
+}
+
+export class ParquetSource implements Leaf {
+  readonly count: number
+  readonly columns: readonly string[]
+  readonly runs: Float64Array
+  readonly unitStarts: Float64Array
+  readonly indexed: readonly string[]
+  readonly asInUnits = true
+  /** First row and first unit of each file, and their number at the end. */
+  private readonly starts: Float64Array
+  private readonly firstUnits: Float64Array
+  private readonly files: OpenIndexes<ParquetFile>
+  /** Where the last row was found: the next is mostly there too. */
+  private last = 0
+  private readonly refs = new UnitRefs(this)
+
+  constructor(private readonly manifest: ParquetManifest) {
+    const { files } = manifest
+    this.starts = new Float64Array(files.length + 1)
+    this.firstUnits = new Float64Array(files.length + 1)
+    files.forEach(({ count, units }, i) => {
+      this.starts[i + 1] = this.starts[i] + count
+      this.firstUnits[i + 1] = this.firstUnits[i] + units
+    })
+    this.count = this.starts[files.length]
+    this.columns = manifest.columns
+    this.indexed = ['key', 'file', ...manifest.partitions.map(({ name }) => name)]
+    this.runs = this.starts.filter((_, i) => i < files.length && files[i].count > 0)
+    this.unitStarts = new Float64Array(manifest.unitStarts)
+    this.files = new OpenIndexes(files.length, i => new ParquetFile(files[i], manifest.checksums))
+  }
+
+  id(row: number): string {
+    this.locate(row)
+    return `${this.manifest.files[this.last].name}:${row - this.starts[this.last]}`
+  }
+
+  key(row: number): string {
+    this.locate(row)
+    const { name } = this.manifest.files[this.last]
+    return `${name.replace(/\.(parquet|pq)(?=#\d+$|$)/i, '')}:${row - this.starts[this.last]}`
+  }
+
+  index(name: string): IndexColumn | undefined {
+    const told = this.ofFolders(name)
+    if (told !== undefined) return told
+    if (name === 'key') return { type: 'string', at: row => this.key(row) }
+    if (name !== 'file') return undefined
+    return {
+      type: 'string',
+      at: row => {
+        this.locate(row)
+        return this.manifest.files[this.last].name
+      },
+    }
+  }
+
+  /** A column that folders tell. */
+  ofFolders(name: string): IndexColumn | undefined {
+    const { type, values } = this.manifest.partitions.find(one => one.name === name) ?? {}
+    return type && { type, at: row => values?.[this.numberOf(row)] ?? undefined }
+  }
+
+  where(row: number): { file: string; offset: number } {
+    const file = this.fileOf(row)
+    return { file: file.manifest.file, offset: file.offset(this.unitOf(row) - this.firstUnits[this.last]) }
+  }
+
+  present(row: number): Present {
+    const { present } = this.fileOf(row)
+    const told = this.manifest.partitions.filter(({ values }) => values[this.last] !== null)
+    return told.length === 0
+      ? present
+      : { ...present, columns: [...present.columns, ...told.map(({ name }) => name)] }
+  }
+
+  layout(): Layout {
+    const { files, classes, partitions } = this.manifest
+    const layout = layoutOf(
+      files.map((_, i) => this.file(i).layout()),
+      classes,
+    )
+    const told = partitions.map(({ name, type }) => ({
+      name,
+      type: `${type === 'number' ? 'i32' : 'text'}, of the path`,
+    }))
+    return { ...layout, schema: [...layout.schema, ...told] }
+  }
+
+  need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
+    if (!this.fileOf(row).needs(columns)) return
+    const unit = this.unitOf(row)
+    out.units.push(this.refs.of(unit, columns))
+    out.row = row - this.unitStarts[unit]
+  }
+
+  planUnit(unit: number, columns: readonly string[]): ByteRange[] {
+    const [file, own] = this.ownUnit(unit)
+    return file.plan(own, columns)
+  }
+
+  unitBytes(unit: number, columns: readonly string[]): number {
+    const [file, own] = this.ownUnit(unit)
+    return file.bytes(own, columns)
+  }
+
+  load(unit: number, pieces: Uint8Array[], into: Uint8Array, columns: readonly string[]): Uint8Array[] {
+    const [file, own] = this.ownUnit(unit)
+    return file.load(own, pieces, into, columns)
+  }
+
+  sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Record<string, Column> {
+    const file = this.fileOf(row)
+    let sample: Record<string, Column> = {}
+    if (units.length > 0) {
+      const unit = this.unitOf(row)
+      sample = file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
+    }
+    for (const { name, values } of this.manifest.partitions) {
+      const value = values[this.last]
+      if (value !== null && columns.includes(name)) sample[name] = value
+    }
+    return sample
+  }
+
+  unitColumns(
+    unit: number,
+    columns: readonly string[],
+    pieces: readonly Uint8Array[],
+  ): (UnitColumn | undefined)[] {
+    const [file, own] = this.ownUnit(unit)
+    return file.unitColumns(own, columns, pieces)
+  }
+
+  /** The files, each with its first row and units. */
+  *eachFile(): Generator<{ file: ParquetFile; rows: [number, number]; units: [number, number] }> {
+    const { starts, firstUnits } = this
+    for (let i = 0; i < this.manifest.files.length; i++)
+      yield {
+        file: this.file(i),
+        rows: [starts[i], starts[i + 1]],
+        units: [firstUnits[i], firstUnits[i + 1]],
+      }
+  }
+
+  private fileOf(row: number): ParquetFile {
+    return this.file(this.numberOf(row))
+  }
+
+  private numberOf(row: number): number {
+    this.locate(row)
+    return this.last
+  }
+
+  private file(i: number): ParquetFile {
+    return this.files.of(i)
+  }
+
+  /** The unit that holds a row of the file that was located. */
+  private unitOf(row: number): number {
+    return lastAtMost(this.unitStarts, row, this.firstUnits[this.last], this.firstUnits[this.last + 1] - 1)
+  }
+
+  /** The file that a unit is of, and its number there. */
+  private ownUnit(unit: number): [ParquetFile, number] {
+    const i = lastAtMost(this.firstUnits, unit, 0, this.firstUnits.length - 2)
+    return [this.file(i), unit - this.firstUnits[i]]
+  }
+
+  /** Sets `last` to the file that holds a row. */
+  private locate(row: number): void {
+    const { starts } = this
+    if (row >= starts[this.last] && row < starts[this.last + 1]) return
+    this.last = lastAtMost(starts, row, 0, starts.length - 2)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Opens a tokenizer, in two steps. `openTokenizer` reads its file in the main thread and makes the tables, or takes those that are
+ * kept: what it gives is plain data that is posted to other threads without a copy. `attachTokenizer` makes a tokenizer from it, in any thread.
+ */
+import { createHash } from 'node:crypto'
+import { MillraceError, SourceError } from '../../core/basics/errors.js'
+import { endOfDocument } from './eod.js'
+import { findTokenizer, type TokenizerFile } from './find.js'
+import { loadVocabulary } from './load.js'
+import { openPackage, type PackageVocabulary } from './package/open.js'
+import { PackageTokenizer } from './package/tokenizer.js'
+import type { PatternName } from './scan/patterns.js'
+import { BpeTokenizer, type Tokenizer } from './tokenizer.js'
+import type { CompiledVocabulary } from './vocabulary/compile.js'
+import { parseTokenizerJson } from './vocabulary/tokenizer-json.js'
+
+/** How a tokenizer is named in definitions and commands; a text alone is its path. */
+export interface TokenizerJson {
+  /** A tokenizer.json, its folder, a .tiktoken file, or `millrace-4k`, which ships with Millrace. */
+  path: string
+  /** What the name of a special token in a text is: text like any other (the default), or that token. */
+  special?: 'text' | 'parse'
+  /** What becomes of text that is no UTF-8: its wrong bytes become U+FFFD (the default), or it is an error. */
+  invalid?: 'replace' | 'fatal'
+  /** How words are cut, for .tiktoken files that are not known. */
+  pattern?: PatternName
+}
+
+/** Plain data. The tables lie in shared memory. */
+export interface OpenedTokenizer {
+  /** Of the tokenizer's file and all that changes its tokens. */
+  hash: string
+  /** Greatest token + 1. */
+  size: number
+  /** Short name, for messages. */
+  name: string
+  /** The token that ends a document. */
+  eod?: number
+  special: 'text' | 'parse'
+  invalid: 'replace' | 'fatal'
+  vocabulary: CompiledVocabulary | PackageVocabulary
+}
+
+export async function openTokenizer(
+  json: string | TokenizerJson,
+  root: string,
+  notice: (text: string) => void = () => {},
+): Promise<OpenedTokenizer> {
+  const {
+    path,
+    special = 'text',
+    invalid = 'replace',
+    pattern,
+  } = typeof json === 'string' ? { path: json } : json
+  const { file, loaded } = read(findTokenizer(path, root), pattern)
+  const why = 'why' in loaded ? loaded.why : special === 'parse' ? unparsable(loaded) : undefined
+  const vocabulary = why !== undefined ? openPackage(file, why, root, notice) : (loaded as CompiledVocabulary)
+  const eod = endOfDocument(new Map(vocabulary.added.map(({ id, text }) => [text, id])), file.config)
+  return {
+    hash: hashOf(file.bytes, [special, invalid, pattern ?? '', eod ?? '']),
+    size: sizeOf(vocabulary),
+    name: file.name,
+    ...(eod !== undefined && { eod }),
+    special,
+    invalid,
+    vocabulary,
+  }
+}
+
+function read(found: TokenizerFile, pattern: PatternName | undefined) {
+  try {
+    const file = asTransformers(found)
+    return { file, loaded: loadVocabulary(file, pattern) }
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause
+    const { path } = found
+    throw new SourceError(`${path} is no tokenizer: ${(cause as Error).message}`, { file: path, cause })
+  }
+}
+
+/**
+ * transformers gives a pre-tokenizer that puts a blank before texts the `add_prefix_space` of tokenizer_config.json, or false where
+ * that has none.
+ */
+function asTransformers(file: TokenizerFile): TokenizerFile {
+  const { bytes, config, path } = file
+  if (config === undefined || !bytes.includes('"add_prefix_space"')) return file
+  const json = parseTokenizerJson(bytes.toString(), path)
+  const step = json.pre_tokenizer as { type?: unknown; add_prefix_space?: unknown } | null | undefined
+  const wanted = config.add_prefix_space === true
+  if (step?.type !== 'ByteLevel' || (step.add_prefix_space ?? true) === wanted) return file
+  step.add_prefix_space = wanted
+  return { ...file, bytes: Buffer.from(JSON.stringify(json)) }
+}
+
+export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {
+  const { vocabulary } = opened
+  return 'text' in vocabulary
+    ? new PackageTokenizer(opened, vocabulary)
+    : new BpeTokenizer(vocabulary, opened)
+}
+
+/** Why the kernel can't find the special tokens of a vocabulary in texts. */
+function unparsable({ characters, added }: CompiledVocabulary): string | undefined {
+  return characters && added.some(token => token.normalized)
+    ? 'it looks for special tokens in texts whose blanks are replaced'
+    : undefined
+}
+
+function sizeOf({ added, count }: CompiledVocabulary | PackageVocabulary): number {
+  return added.reduce((size, { id }) => Math.max(size, id + 1), count)
+}
+
+function hashOf(bytes: Uint8Array, details: readonly (string | number)[]): string {
+  return createHash('sha256').update(JSON.stringify(details)).update(bytes).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,143 @@
+/**
+ * Collects the evidence of a window, out of spans: of records, which say when things happened, or of counters, which have only
+ * sums but those of the whole run.
+ */
+import type { SpanRecord } from '../../core/spans/reader.js'
+import { allowedCores } from '../../core/system/process/limits.js'
+import type { Evidence, Facts, HostSignals, MakerSlice, Probes, StepTimes } from '../evidence.js'
+import { claimsIn } from './claims.js'
+import { addReads, clipSlice, sliceOfCounters, slicesOf } from './maker-slices.js'
+import type { Counters, SpanSource } from './source.js'
+import { noteGc, stepsOf } from './steps.js'
+
+export interface CollectOptions {
+  /** The window (ms of CLOCK_MONOTONIC): by default all that records are still there of. */
+  from?: number
+  to?: number
+  host?: HostSignals | null
+  probes?: Probes
+  /** What spans don't say: device, cores of another process, bytes of the source, … */
+  facts?: Partial<Facts>
+  cache?: Evidence['cache']
+}
+
+/** The evidence of a window, from records. */
+export function collect(source: SpanSource, options: CollectOptions = {}): Evidence {
+  const { trainer, engine } = source
+  const facts = factsOf(source, { ...(options.host && { cores: options.host.allowed }), ...options.facts })
+  const made = engine.reader.readSince()
+  const taken = trainer.reader === engine.reader ? made : trainer.reader.readSince()
+  const own = taken.records.filter(({ lane }) => lane.kind === 'consumer')
+  const lanes = new Set(own.filter(record => record.ring === trainer.ring).map(({ lane }) => lane.lane))
+  const all = stepsOf(
+    own.filter(record => record.ring === trainer.ring),
+    stepsInEpochOf(source),
+  )
+  noteGc(
+    all,
+    own.filter(({ kind, lane }) => kind === 'gc' && lanes.has(lane.lane)),
+  )
+  const [from, to] = windowOf(all, made.records, options)
+  // A step is in the window if it ended there: the last one of a window is not cut.
+  const steps = all.filter(step => step.asked >= from && step.asked + lengthOf(step) <= to)
+  return {
+    version: 1,
+    from,
+    to,
+    facts,
+    steps,
+    makers: makersIn(made.records, source, facts.workers, from, to),
+    claims: claimsIn(made.records, engine.ring, from, to),
+    host: options.host ?? null,
+    probes: options.probes ?? {},
+    lost: made.lost + (taken === made ? 0 : taken.lost),
+    ...(options.cache && { cache: options.cache }),
+  }
+}
+
+/** The facts of a ring: the engine's table has them. */
+export function factsOf(source: SpanSource | undefined, more: Partial<Facts> = {}): Facts {
+  const ring = source?.engine.reader.rings().find(one => one.ring === source?.engine.ring)
+  return {
+    workers: ring?.workers ?? 0,
+    depth: ring?.depth ?? 0,
+    claims: ring?.claims ?? 1,
+    rows: ring?.rows ?? 0,
+    slotBytes: ring?.slotBytes ?? 0,
+    rank: ring?.rank ?? 0,
+    world: ring?.world ?? 1,
+    cores: more.cores ?? allowedCores(),
+    ...(ring && { begun: ring.begun }),
+    ...more,
+  }
+}
+
+function stepsInEpochOf({ engine }: SpanSource): number {
+  return engine.reader.rings().find(one => one.ring === engine.ring)?.stepsInEpoch ?? 0
+}
+
+function windowOf(
+  steps: readonly StepTimes[],
+  made: readonly SpanRecord[],
+  { from, to }: CollectOptions,
+): [number, number] {
+  const last = steps.at(-1)
+  const begun = from ?? steps[0]?.asked ?? made.reduce((least, { start }) => Math.min(least, start), Infinity)
+  const end = to ?? (last ? last.asked + lengthOf(last) : begun)
+  return Number.isFinite(begun) ? [begun, Math.max(begun, end)] : [0, 0]
+}
+
+function lengthOf({ supply, handOver, transfer, compute }: StepTimes): number {
+  return supply + handOver + transfer + compute
+}
+
+/** The slices of all makers that work for the ring. */
+function makersIn(
+  records: readonly SpanRecord[],
+  { engine: { reader, ring } }: SpanSource,
+  workers: number,
+  from: number,
+  to: number,
+): MakerSlice[] {
+  const lanes = new Map<number, SpanRecord[]>()
+  for (const record of records) {
+    if (record.lane.kind !== 'worker') continue
+    const list = lanes.get(record.lane.lane)
+    if (list) list.push(record)
+    else lanes.set(record.lane.lane, [record])
+  }
+  const counters = new Map(reader.counters(ring).map(one => [one.lane.lane, one]))
+  const slices: MakerSlice[] = []
+  for (const [lane, list] of lanes) {
+    const [{ lane: info }] = list
+    // One that never worked for the ring may have waited for it all the time.
+    if (info.number >= workers && !list.some(record => record.ring === ring)) continue
+    for (const whole of slicesOf(list, ring)) {
+      const slice = clipSlice(whole, from, to)
+      if (slice === undefined) continue
+      addReads(slice, counters.get(lane), ring)
+      slices.push(slice)
+    }
+  }
+  return slices
+}
+
+/** A look at the counters of makers. */
+export interface MakersLook {
+  at: number
+  counters: Counters[]
+}
+
+/** At all of them: one that begins to work for a ring later has idled, or worked for others, until then. */
+export function lookAtMakers({ engine: { reader } }: SpanSource, at: number): MakersLook {
+  return { at, counters: reader.counters().filter(({ lane }) => lane.kind === 'worker') }
+}
+
+/** What the makers of a ring did between two looks, one slice each. One that wrote nothing has none: a surplus one sleeps. */
+export function makersBetween(ring: number, before: MakersLook, now: MakersLook): MakerSlice[] {
+  const were = new Map(before.counters.map(one => [one.lane.lane, one]))
+  const own = now.counters.filter(({ rings }) => rings.some(one => one.ring === ring))
+  return own
+    .map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
+    .filter(({ from, to }) => to > from)
+}

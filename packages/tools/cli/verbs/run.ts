@@ -1,0 +1,260 @@
+/** `millrace run`: feeds a simulated or null trainer, and says how it went. */
+import { existsSync } from 'node:fs'
+import { printable } from '../../../core/basics/errors.js'
+import type { Loader } from '../../../core/deliver/node/loader.js'
+import type { OpenOptions, SequenceOptions } from '../../../core/deliver/options.js'
+import type { State } from '../../../core/order/state.js'
+import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { endsItself, INTERRUPTED } from '../interrupt.js'
+import { liveProgress } from '../live/progress.js'
+import type { Tuned } from '../live/tuned.js'
+import { notice, Progress, progressShown } from '../progress.js'
+import { say } from '../say.js'
+import type { TrainerResult } from '../trainer.js'
+import { bytes, count, counted, duration, percent } from '../units.js'
+import { Watch, type Why } from '../why.js'
+import { TRACE_LIMIT } from './trace/limit.js'
+import { checkTracePlace } from './trace/place.js'
+import type { EndedTrace } from './trace/recorded.js'
+import { tellFailure, traceLine } from './trace/told.js'
+
+export const run = command({
+  name: 'run',
+  summary: 'feeds a simulated trainer and says whether it had to wait',
+  about:
+    'Feeds a trainer that computes nothing, or sleeps --step-ms a step. Goes through one epoch unless told otherwise. ' +
+    'With --save the state is kept after every step; --resume goes on from there, on any number of ranks and workers. ' +
+    'With --ids every step writes the ids of its samples: the exactly-once audit.',
+  args: [
+    { name: 'FEED', about: 'a .json file, a .ts or .mjs module, or inline JSON; #variant chooses a variant' },
+  ],
+  options: {
+    steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
+    tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
+    epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
+    endless: { type: 'flag', about: 'go on, epoch after epoch, until Ctrl-C' },
+    starter: { type: 'count', value: 'PID', about: 'end when this process ends', hidden: true },
+    workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
+    depth: { type: 'count', value: 'N', about: 'batches made ahead (4, and tuned)', least: 1 },
+    tune: {
+      type: 'text',
+      value: 'WHAT',
+      about: 'tune workers and depth while running: auto (what is not given), all, or off',
+      default: 'auto',
+    },
+    ...AFFINITY,
+    'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
+    rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
+    world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
+    sequence: {
+      type: 'text',
+      value: 'R/W',
+      about: 'context-parallel rank R of W: its part of each row; R/W/contiguous in place of zigzag',
+    },
+    resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
+    position: { type: 'count', value: 'N', about: 'go on after N samples of the first epoch' },
+    save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
+    ids: { type: 'text', value: 'FILE', about: 'write one JSON line a step with the ids of its samples' },
+    trace: {
+      type: 'text',
+      value: 'FILE',
+      about: 'write a trace that opens in Perfetto; .pfw: of DFTracer’s',
+    },
+    'trace-limit': { ...TRACE_LIMIT, about: 'end the trace before its file gets larger than this' },
+    observe: {
+      type: 'text',
+      value: 'LEVEL',
+      about: 'how much is written down of what threads do: counters or spans',
+      default: 'spans',
+    },
+    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/measure.md)' },
+    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
+    timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
+    ...ALLOW_CODE,
+    ...PLUGIN,
+  },
+  examples: [
+    ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
+    ['millrace run cats.feed.ts#val --ids ids.jsonl --json', 'which samples come when'],
+    ['millrace run cats.json --log logs', 'what happens each second'],
+    ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
+  ],
+  async run({ args: [feed], values }) {
+    const [{ loadFeed }, { givenPlugins }, { open }, audit] = await Promise.all([
+      import('../feed-argument.js'),
+      import('../locate.js'),
+      import('../../../core/deliver/node/open.js'),
+      import('../audit.js'),
+    ])
+    if (values.endless && (values.epochs ?? values.steps ?? values.tokens) !== undefined)
+      throw new UsageError('--endless goes on for ever: leave --epochs, --steps and --tokens out')
+    const limited = values.endless || values.steps !== undefined || values.tokens !== undefined
+    if (values.starter !== undefined)
+      (await import('../../../core/system/process/with-starter.js')).endWith(values.starter)
+    for (const name of ['save', 'ids'] as const) audit.checkPlace(`--${name}`, values[name], name === 'save')
+    const { save, ids, resume } = values
+    const file = existsSync(feed) ? feed : feed.replace(/#[^#]*$/, '') // as it stands, or without a variant
+    const others = { 'the feed': file, '--save': save, '--ids': ids, '--resume': resume }
+    await checkTracePlace('--trace', values.trace, others)
+    if (values['trace-limit'] !== undefined && values.trace === undefined)
+      throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
+    const plugins = await givenPlugins(values.plugin)
+    const { json, root, name } = await loadFeed(feed, values['allow-code'], plugins)
+    if (values.position !== undefined && values.resume !== undefined)
+      throw new UsageError('--position and --resume both say where to begin: give one of them')
+    const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
+    const opening = new Progress('opening', { unit: 'files' })
+    const tuning = (await import('../live/tuned.js')).Tuned.listen()
+    const loader = open(json, {
+      root,
+      name: name === 'inline' ? undefined : name,
+      plugins,
+      allowCode: true, // loadFeed has refused what may not run
+      state,
+      workers: workersOf(values.workers),
+      affinity: values.affinity,
+      depth: values.depth,
+      tune: values.tune as OpenOptions['tune'],
+      rank: values.rank,
+      world: values.world,
+      epochs: values.epochs ?? (limited ? null : 1),
+      steps: values.steps,
+      tokens: values.tokens === undefined ? undefined : Math.ceil(values.tokens),
+      ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
+      cache: values.cache,
+      timeout: values.timeout,
+      observe: values.observe as OpenOptions['observe'],
+      ...(values.log !== undefined && { log: values.log }),
+      progress: (...told) => opening.set(...told),
+      notice,
+    })
+    try {
+      await loader.ready
+      opening.end()
+      if (values.position !== undefined) loader.load({ ...loader.state(), position: values.position })
+      if (loader.rankFrom !== 'alone' && loader.rankFrom !== 'given') {
+        say(`rank ${loader.rank} of ${loader.world}, by ${loader.rankFrom}`)
+      }
+      const stepMs = values['step-ms']
+      const watch = await Watch.start()
+      const result = await feedTrainer(loader, state, { ...values, stepMs })
+      tuning.end()
+      const { json, text } = outcome(loader, result, stepMs, await watch.end(loader, stepMs), tuning.tuned)
+      const { trace } = result
+      return {
+        json: { ...json, ...(trace && { trace }) },
+        text: text + traceLine(trace),
+        code: result.interrupted ? INTERRUPTED : tellFailure(trace),
+      }
+    } finally {
+      tuning.end()
+      await loader.close()
+    }
+  },
+})
+
+/** `--sequence 0/2` or `0/2/contiguous`. */
+function sequenceOf(text: string): SequenceOptions {
+  const match = /^(\d+)\/(\d+)(?:\/(zigzag|contiguous))?$/.exec(text)
+  if (match === null)
+    throw new UsageError(`--sequence wants R/W, such as 0/2, or 0/2/contiguous, not "${text}"`)
+  const [, rank, world, layout] = match
+  return { rank: Number(rank), world: Number(world), layout: layout as SequenceOptions['layout'] }
+}
+
+/** The files that a run keeps, and the length of a step. */
+interface Keeping {
+  stepMs: number
+  endless: boolean
+  save?: string
+  ids?: string
+  trace?: string
+  'trace-limit'?: number
+}
+
+/** Feeds the trainer; keeps state, ids and trace where they are asked for. */
+async function feedTrainer(
+  loader: Loader,
+  from: State | undefined,
+  keep: Keeping,
+): Promise<TrainerResult & { trace?: EndedTrace; interrupted: boolean }> {
+  const [{ train }, audit, { recordTrace }] = await Promise.all([
+    import('../trainer.js'),
+    import('../audit.js'),
+    import('./trace/recorded.js'),
+  ])
+  const { save, trace } = keep
+  const ids = keep.ids === undefined ? undefined : new audit.IdLog(keep.ids, loader.rank, from)
+  const saveState = () => {
+    if (save !== undefined) audit.saveState(save, loader.state())
+  }
+  saveState() // a run that fails before its first step leaves a state as well
+  const progress = new Progress('feeding', {
+    unit: 'steps',
+    ...(!keep.endless && { total: loader.loopSteps }),
+  })
+  const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
+  const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
+  const interrupt = new AbortController()
+  const forget = endsItself(() => interrupt.abort())
+  const { signal } = interrupt
+  const result = await train(loader, 1, {
+    ...{ stepMs: keep.stepMs, endless: keep.endless, signal },
+    onBatch: batch => ids?.add(batch),
+    onStep: step => {
+      saveState()
+      progress.set(step + 1)
+    },
+  })
+  forget()
+  told?.()
+  progress.end()
+  ids?.close()
+  saveState() // a run of no steps still leaves a state to resume from
+  return { ...result, interrupted: signal.aborted, ...(recorded && { trace: await recorded.end() }) }
+}
+
+function outcome(loader: Loader, result: TrainerResult, stepMs: number, why: Why, tuned: Tuned): Outcome {
+  const stats = loader.stats()
+  const workers = tuned.settled('workers', stats.workers)
+  const depth = tuned.settled('depth', stats.depth)
+  const { samples, seconds } = result
+  const json = {
+    hashes: loader.hashes,
+    steps: result.count,
+    samples,
+    seconds,
+    samplesPerSecond: samples / seconds,
+    bytesPerSecond: stats.bytesRead / seconds,
+    firstBatchMs: stats.firstBatchMs,
+    waitFraction: result.waitFraction,
+    au: result.au,
+    workers,
+    depth,
+    peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    slotBytes: stats.slotBytes,
+    bad: stats.bad,
+    decoders: stats.decoders,
+    state: loader.state(),
+    account: why.account,
+    diagnosis: why.diagnosis,
+    tuner: { decisions: tuned.decisions },
+  }
+  const lines = [
+    `${counted(json.steps, 'step')}, ${counted(samples, 'sample')} in ${duration(seconds)}: ` +
+      `${count(Math.round(json.samplesPerSecond))} samples/s, ${bytes(json.bytesPerSecond)}/s read`,
+    `${waited(stepMs, result.waitFraction)}; first batch after ${duration(stats.firstBatchMs / 1000)}; ` +
+      `${counted(workers, 'worker')}, depth ${depth}, ${bytes(stats.slotBytes)} a batch`,
+    ...(tuned.line === undefined ? [] : [tuned.line]),
+    ...(why.account.steps > 0 ? [why.parts, why.sentence] : []),
+  ]
+  for (const bad of stats.bad.samples.slice(0, 10)) lines.push(`bad: ${printable(bad.message)}`)
+  if (stats.bad.count > 0) lines.push(`${counted(stats.bad.count, 'bad sample')}`)
+  return { json, text: lines.join('\n') }
+}
+
+/** A trainer that computes nothing always waits: that is no bad news. */
+function waited(stepMs: number, fraction: number): string {
+  if (stepMs === 0) return 'the trainer computed nothing (--step-ms): this is as fast as the feed goes'
+  return `the trainer waited ${percent(fraction)} of the time`
+}

@@ -1,0 +1,122 @@
+/** Which format a file or folder has, by its name, and where names don't say it, by its first bytes. */
+import { type Dirent, readdirSync } from 'node:fs'
+import type { SourceName } from '../../core/define/nested.js'
+import type { SourceJson } from '../../core/define/types.js'
+import { expandPattern } from '../../core/source/find/data-files.js'
+import { formatByStart, formatEnd, formatOf } from '../../core/source/find/formats.js'
+import { isGlob } from '../../core/source/find/glob.js'
+import { resolveName } from '../../core/source/find/names.js'
+import type { Stores } from '../../core/store/stores.js'
+import { IMAGE_EXTENSIONS } from '../../formats/files/open-folder.js'
+import { columnOfPaths, startOf } from './list-of-files.js'
+
+/** The source of a file or pattern whose name says its format. A table that names files is a list of files. */
+export async function sourceOfFormat(path: string, stores: Stores): Promise<SourceJson | undefined> {
+  const format = formatOf(path)
+  if (format === undefined) return undefined
+  const one = !isGlob(path) && !path.includes('{') && !/\.(gz|zst)$/.test(path)
+  const column = one ? await columnOfPaths(format, path, stores) : undefined
+  if (column !== undefined) return { files: { list: path, ...(column !== 'path' && { path: column }) } }
+  return sourceOf(format, path)
+}
+
+const sourceOf = (format: SourceName, paths: string | string[]): SourceJson =>
+  ({ [format]: paths }) as unknown as SourceJson
+
+/** Files at the top of a folder that say what it is, and a word of theirs where the name alone does not. */
+const BY_FILE: readonly [name: string, word: string, SourceName][] = [
+  ['state.json', '_data_files', 'arrow'],
+  ['dataset_dict.json', 'splits', 'arrow'],
+  ['zarr.json', 'zarr_format', 'zarr'],
+  ['.zgroup', 'zarr_format', 'zarr'],
+  ['.zarray', 'zarr_format', 'zarr'],
+  ['.zmetadata', 'zarr_format', 'zarr'],
+  ['index.json', '"mds"', 'mds'],
+  ['index.json', '"chunk_bytes"', 'litdata'],
+]
+
+/** Formats of which a folder holds many files. */
+const MANY: readonly SourceName[] = [
+  'tar',
+  'arrow',
+  'parquet',
+  'tfrecord',
+  'jsonl',
+  'npz',
+  'npy',
+  'safetensors',
+  'hdf5',
+  'netcdf4',
+]
+
+/** Subfolders that are looked into. */
+const SUBFOLDERS = 64
+
+/**
+ * The source that a local folder is; undefined: a folder of images, or of files that no format is known for. Files of a format may lie
+ * in subfolders, as in downloads of Hugging Face (`data/train-00000-of-00002.parquet`).
+ */
+export async function sourceOfFolder(path: string, stores: Stores): Promise<SourceJson | undefined> {
+  const folder = path.replace(/(?<=.)\/+$/, '')
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const names = entries.map(entry => entry.name).sort()
+  for (const [name, word, format] of BY_FILE)
+    if (names.includes(name) && (await startOf(`${folder}/${name}`, stores)).toString().includes(word))
+      return sourceOf(format, path)
+  // The table beside the pictures of Hugging Face's ImageFolder.
+  for (const name of names.filter(name => /^metadata\.(csv|jsonl)$/.test(name))) {
+    const list = await sourceOfFormat(`${folder}/${name}`, stores)
+    if (list !== undefined && 'files' in list) return list
+  }
+  const here = filesOfFormat(folder, '*', names)
+  if (here !== undefined) return here
+  const below = namesBelow(folder, entries)
+  return [...names, ...below].some(name => PICTURE.test(name))
+    ? undefined
+    : filesOfFormat(folder, '*/*', below.sort())
+}
+
+const PICTURE = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
+
+function namesBelow(folder: string, entries: readonly Dirent[]): string[] {
+  return entries
+    .filter(entry => entry.isDirectory() && formatOf(entry.name) === undefined)
+    .slice(0, SUBFOLDERS)
+    .flatMap(({ name }) => readdirSync(`${folder}/${name}`).map(file => `${name}/${file}`))
+}
+
+/** How many files of each format lie in a local folder and all folders below it, where they are of several. */
+export function formatsIn(folder: string): Record<string, number> | undefined {
+  const counts: Record<string, number> = {}
+  const look = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const format = PICTURE.test(entry.name) ? 'picture' : formatOf(entry.name)
+      if (format !== undefined) counts[format] = (counts[format] ?? 0) + 1
+      else if (entry.isDirectory()) look(`${folder}/${entry.name}`)
+    }
+  }
+  look(folder)
+  return Object.keys(counts).length > 1 ? counts : undefined
+}
+
+/** Files of the first format that is there, as patterns. */
+function filesOfFormat(folder: string, any: string, names: readonly string[]): SourceJson | undefined {
+  for (const format of MANY) {
+    const found = names.filter(name => formatOf(name) === format)
+    if (found.length === 0) continue
+    const ends = new Set(found.map(name => formatEnd(name)))
+    const patterns = [...ends].map(end => `${folder}/${any}${end}`)
+    return sourceOf(format, patterns.length === 1 ? patterns[0] : patterns)
+  }
+  return undefined
+}
+
+/** The source of a local file, or of those of a pattern, whose names say nothing: by the first bytes of the first. */
+export async function sourceByStart(path: string, stores: Stores): Promise<SourceJson | undefined> {
+  const words = { source: 'files', what: 'file' }
+  const found = await expandPattern(path, resolveName(process.cwd(), path), stores, words).catch(() => [])
+  if (found.length === 0) return undefined
+  const start = await startOf(found[0].file, stores).catch(() => Buffer.alloc(0))
+  const known = formatByStart(start)
+  return known && sourceOf(known, path)
+}

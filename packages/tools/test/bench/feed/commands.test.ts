@@ -1,0 +1,54 @@
+/** The command lines that `millrace bench` ends with. */
+import { expect, test } from 'vitest'
+import { renderReport } from '../../../bench/report/report.js'
+import { choose } from '../../../bench/result/choose.js'
+import { type MeasuredRun, summarize, verdictText } from '../../../bench/result/summary.js'
+import { outcome } from '../../../cli/verbs/bench/text.js'
+import { fileOf, runsOf, setting } from './made.js'
+
+const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
+const USUAL = runsOf(setting(4), 'default', [800, 810, 790])
+const CHEAP = { cpuSecondsPer1000: 0.5 }
+const TUNED = '# nothing needs to be given: workers and depth are tuned then'
+
+/** The lines that hold a command, as the verb prints them and as the page shows them. */
+function linesOf(...groups: MeasuredRun[][]) {
+  const file = fileOf(BASELINE, USUAL, ...groups)
+  const configurations = summarize(file.runs)
+  const choice = choose(configurations, file.runs, { feed: 'f.json', stepMs: 10 }) ?? null
+  file.summary = { configurations, choice }
+  const { text } = outcome({ ...file, report: 'r' }, 'out', undefined, { verdictText })
+  const commands = (all: string) => all.split('\n').filter(line => line.includes('millrace run'))
+  return { text: commands(text), page: renderReport(file, new Map()) }
+}
+
+test('what is faster than the default is called best, or fastest where others are alike', () => {
+  const eight = runsOf(setting(8), 'variation', [1000, 1020, 980])
+  const command = 'millrace run f.json --workers 8 --depth 4 --step-ms 10'
+  expect(linesOf(eight).text).toEqual([`best      ${command}`])
+  expect(linesOf(eight, runsOf(setting(9), 'variation', [990, 1030, 970])).text).toEqual([
+    `fastest   ${command}`,
+  ])
+})
+
+test('where the default is as good, nothing is given, and it is tuned', () => {
+  const command = `millrace run f.json --step-ms 10      ${TUNED}`
+  const { text, page } = linesOf(runsOf(setting(8), 'variation', [820, 780, 805]))
+  expect(text).toEqual([`default   ${command}`])
+  expect(page).toContain(command)
+  // Surely the best.
+  expect(linesOf(runsOf(setting(8), 'variation', [500, 505, 495])).text).toEqual([`default   ${command}`])
+  // What is cheaper than it has to be given.
+  expect(linesOf(runsOf(setting(2), 'variation', [795, 805, 785], CHEAP)).text).toEqual([
+    `default   ${command}`,
+    'cheapest  millrace run f.json --workers 2 --depth 4 --step-ms 10',
+  ])
+})
+
+test('the default is given where it is the cheapest, and another is best', () => {
+  const { text } = linesOf(runsOf(setting(8), 'variation', [820, 830, 810], { cpuSecondsPer1000: 2 }))
+  expect(text).toEqual([
+    'best      millrace run f.json --workers 8 --depth 4 --step-ms 10',
+    'cheapest  millrace run f.json --workers 4 --depth 4 --step-ms 10',
+  ])
+})

@@ -1,6 +1,0 @@
-/** The thread that paints pictures for the demo. */
-
-import { serve } from '../../system/node/threads.js'
-import { demoPainter } from './pictures.js'
-
-serve(demoPainter)

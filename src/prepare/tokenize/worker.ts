@@ -1,5 +1,0 @@
-/** The thread that tokenises. */
-import { serve } from '../../system/node/threads.js'
-import { encoder } from './encode.js'
-
-serve(encoder)
