@@ -22,10 +22,14 @@ for (let byte = 0, next = 256; byte < 256; byte++) {
   letters.push(String.fromCharCode(seen ? byte : next++))
 }
 
-const files = execFileSync('git', ['ls-files', '*.md', 'src/*.ts', 'python/millrace/*.py', 'examples/*'], {
-  cwd: root,
-  encoding: 'utf8',
-})
+const files = execFileSync(
+  'git',
+  ['ls-files', '*.md', 'packages/*.ts', 'python/millrace/*.py', 'examples/*'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
   .trim()
   .split('\n')
   .filter(file => /\.(md|ts|py|mjs)$/.test(file) && !/generated|class-table/.test(file))

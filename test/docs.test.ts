@@ -41,7 +41,7 @@ const anchor = (heading: string): string =>
 const namedIn = (text: string): string[] =>
   [...text.matchAll(/`([\w/.-]+\.(?:ts|py|cu|cuh|mjs))`/g)].map(([, path]) => path)
 
-const files = ['src', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
+const files = ['packages', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
   const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
   return names.map(name => `${folder}/${name}`)
 })
@@ -136,23 +136,25 @@ describe('the guides', () => {
     expect(verbs.filter(verb => /\bmakers?\b/i.test(JSON.stringify(verb)))).toEqual([])
   })
 
-  test('inside.md names every room, and only files that are there', () => {
-    const text = read('docs/inside.md')
-    const files = ['src', 'python/millrace', 'python/tests', 'test', 'bench', 'scripts'].flatMap(folder => {
-      const names = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
-      return names.map(name => `${folder}/${name}`)
-    })
-    const named = [...text.matchAll(/`([\w/.-]+\.(?:ts|py|cu|cuh|mjs))`/g)].map(([, path]) => path)
-    const there = (path: string) => files.some(file => file === path || file.endsWith(`/${path}`))
-    expect(named.length).toBeGreaterThan(100)
-    expect(named.filter(path => !path.includes('NAME') && !there(path))).toEqual([])
+  test('inside.md and the pages of packages name every package and folder, and only files that are there', () => {
     const folders = (path: string) =>
       readdirSync(join(repository, path), { withFileTypes: true }).filter(entry => entry.isDirectory())
-    const rooms = [
-      ...folders('src').map(({ name }) => `src/${name}/`),
-      ...folders('python/millrace').map(({ name }) => `${name}/`),
-    ].filter(room => room !== '_engine/' && room !== '__pycache__/')
-    expect(rooms.filter(room => !text.includes(`\`${room}\``))).toEqual([])
+    const inside = read('docs/inside.md')
+    const packages = folders('packages').map(({ name }) => `packages/${name}/`)
+    expect(packages.filter(name => !inside.includes(`\`${name}\``))).toEqual([])
+    const pages = [inside, ...packages.map(name => read(`${name}README.md`))]
+    const named = pages.flatMap(namedIn)
+    expect(named.length).toBeGreaterThan(100)
+    expect(named.filter(path => !path.includes('NAME') && find(path) === undefined)).toEqual([])
+    const python = folders('python/millrace').map(({ name }) => `${name}/`)
+    const missing = python.filter(
+      name => name !== '_engine/' && name !== '__pycache__/' && !inside.includes(`\`${name}\``),
+    )
+    expect(missing).toEqual([])
+    const rooms = packages.flatMap(name =>
+      folders(name).flatMap(room => (room.name === 'test' ? [] : [[`${name}README.md`, `${room.name}/`]])),
+    )
+    expect(rooms.filter(([page, room]) => !read(page).includes(`\`${room}\``))).toEqual([])
   })
 
   test('the rules of concurrency name only files and tests that are there', () => {

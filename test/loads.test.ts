@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const dist = join(import.meta.dirname, '../dist')
-const src = join(import.meta.dirname, '../src')
+const packages = join(import.meta.dirname, '../packages')
 
 /** The files of dist/ that an entry loads, without what it imports later. Fails where one is missing. */
 function loads(entry: string): string[] {
@@ -20,10 +20,10 @@ function loads(entry: string): string[] {
   return [...seen].map(file => relative(dist, file))
 }
 
-/** The modules of src/ whose code is in a file of dist/. */
+/** The modules of packages/ whose code is in a file of dist/. */
 function modulesIn(file: string): string[] {
   const { sources }: { sources: string[] } = JSON.parse(readFileSync(join(dist, `${file}.map`), 'utf8'))
-  return sources.map(path => relative(src, resolve(dist, dirname(file), path)))
+  return sources.map(path => relative(packages, resolve(dist, dirname(file), path)))
 }
 
 const loaded = (entry: string): string[] => loads(entry).filter(hasMap).flatMap(modulesIn)
@@ -36,24 +36,26 @@ test('the package and a worker thread are a few files, which they share', () => 
     'chunks/shared.js',
     'index.js',
   ])
-  expect(loads('engine/make/maker.js').sort()).toEqual([
+  expect(loads('core/engine/make/maker.js').sort()).toEqual([
     'chunks/maker.js',
     'chunks/place.js',
     'chunks/shared.js',
-    'engine/make/maker.js',
+    'core/engine/make/maker.js',
   ])
 })
 
 test('what only opens sources is loaded when one is opened', () => {
-  for (const entry of ['index.js', 'engine/make/maker.js'])
+  for (const entry of ['index.js', 'core/engine/make/maker.js'])
     expect(
-      loaded(entry).filter(file => /^source\/(.*\/open\b.*|find\/walk|tar\/scan)\.ts$/.test(file)),
+      loaded(entry).filter(file =>
+        /^(core\/source\/find\/walk|(core\/source|formats)\/.*\/open\b.*|formats\/tar\/scan)\.ts$/.test(file),
+      ),
     ).toEqual([])
 })
 
 test('a program with workers loads nothing that makes rows', () => {
-  expect(loaded('index.js')).not.toContain('engine/make/row-maker.ts')
-  expect(loaded('engine/make/maker.js')).toContain('engine/make/row-maker.ts')
+  expect(loaded('index.js')).not.toContain('core/engine/make/row-maker.ts')
+  expect(loaded('core/engine/make/maker.js')).toContain('core/engine/make/row-maker.ts')
 })
 
 test('each module is in one file: its classes and registries are there once', () => {
@@ -61,7 +63,7 @@ test('each module is in one file: its classes and registries are there once', ()
   const modules = files.filter(file => file.endsWith('.js') && hasMap(file)).flatMap(modulesIn)
   expect(modules.length).toBeGreaterThan(1000)
   expect(modules.filter((module, i) => modules.indexOf(module) !== i)).toEqual([])
-  expect(modules.filter(module => !/place$/.test(module) && !existsSync(join(src, module)))).toEqual([])
+  expect(modules.filter(module => !/place$/.test(module) && !existsSync(join(packages, module)))).toEqual([])
 })
 
 test('a program that is started is in its own file: no other thread that loads a chunk runs it', () => {
@@ -70,7 +72,9 @@ test('a program that is started is in its own file: no other thread that loads a
   expect(entries.length).toBeGreaterThan(10)
   const others = entries.filter(
     file =>
-      hasMap(file) && !modulesIn(file).includes(file.replace(/js$/, 'ts')) && !/^(order\/)?index/.test(file),
+      hasMap(file) &&
+      !modulesIn(file).includes(file.replace(/js$/, 'ts')) &&
+      !/^(index|order\/index|cli\/main)\.js$/.test(file),
   )
   expect(others).toEqual([])
 })

@@ -1,5 +1,5 @@
 /**
- * Finds code that nothing uses. Every export of src/ is used by another file of src/ (packages/all/index.ts is one, with the public
+ * Finds code that nothing uses. Every export of packages/ is used by another file of it (packages/all/index.ts is one, with the public
  * API). What only its own file uses may be exported for a test, which then imports it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-/** Exports that no file of src/ uses, and why they are there. */
+/** Exports that no file of packages/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
   'packages/core/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'packages/pixels/transform/picture/color-facts.ts': 'the kernels have them, generated from this file',
@@ -22,8 +22,13 @@ function read(folder: string, ending: RegExp): Map<string, string> {
   return new Map(code.map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-const src = read('src', /\.tsx?$/)
-const others = ['test', 'bench', 'scripts'].flatMap(folder => [...read(folder, /\.(ts|mjs)$/).values()])
+const packages = read('packages', /\.tsx?$/)
+const isTest = (file: string): boolean => /^packages\/\w+\/test\//.test(file)
+const src = new Map([...packages].filter(([file]) => !isTest(file)))
+const others = [
+  ...[...packages].flatMap(([file, text]) => (isTest(file) ? [text] : [])),
+  ...['test', 'bench', 'scripts'].flatMap(folder => [...read(folder, /\.(ts|mjs)$/).values()]),
+]
 
 /** The file that an import means. */
 function target(from: string, path: string): string {
@@ -31,7 +36,7 @@ function target(from: string, path: string): string {
   return src.has(`${file}x`) ? `${file}x` : file
 }
 
-/** By file: the texts of the files of src/ that import it, lazily, as types or in order to export it again. */
+/** By file: the texts of the files of packages/ that import it, lazily, as types or in order to export it again. */
 const importers = new Map<string, string[]>([...src.keys()].map(file => [file, []]))
 for (const [from, text] of src) {
   for (const [, path] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {

@@ -27,7 +27,7 @@ const RANDOM = ['MIX_FIRST', 'MIX_SECOND', 'KEY_SEED', 'KEY_POSITION', 'KEY_EPOC
 const COLOR = ['LUMINANCE_RED', 'LUMINANCE_GREEN', 'LUMINANCE_BLUE', 'HUE_SCALE']
 
 /**
- * The files, as texts by path. `root` is the repository's folder; `importModule` imports a file of `src/` by its path
+ * The files, as texts by path. `root` is the repository's folder; `importModule` imports a file of `packages/` by its path
  * there: built, or as a test has it.
  */
 export async function generatedFiles(root, importModule) {

@@ -127,7 +127,7 @@ function batchFunction(name, facts) {
   ].join('\n')
 }
 
-/** The module's text. `importModule` imports a file of `src/`. */
+/** The module's text. `importModule` imports a file of `packages/`. */
 export async function operatorsModule(importModule) {
   const { image } = await importModule(FIELDS)
   const { OPERATORS } = await importModule(TABLE)

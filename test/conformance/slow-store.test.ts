@@ -19,7 +19,7 @@ const plugins = [
   writeSlowPlugin(join(temporaryFolder(), 'slow.mjs'), { folder: home, latency: 1, errors: 0.01 }),
   join(import.meta.dirname, '../support/units-source.mjs'),
 ]
-// The suite runs on src/, the matrix on dist/.
+// The suite runs on packages/, the matrix on dist/.
 addStore('slow', slowStore({ folder: home, latency: 1 }))
 
 /** Values of more than 64 bytes: smaller ones would lie in the index. */

@@ -1,6 +1,6 @@
 /**
  * The engine as it is built: makers are threads that load compiled files, so these tests use dist/ with the types of
- * src/. `npm test` builds first. A test that changes a module inside uses build/ instead, where each is a file of its own:
+ * packages/. `npm test` builds first. A test that changes a module inside uses build/ instead, where each is a file of its own:
  * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build' })`.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The way to native code: koffi, loaded once, and the C library. Nothing outside `src/system/` imports this.
+ * The way to native code: koffi, loaded once, and the C library. Nothing but `core/system/` and `cuda/driver/` imports this.
  *
  * What a function returns through a pointer goes into a typed array, given as `void *`, never through `_Out_`, `_Inout_` or
  * `koffi.view`: those call into V8 afterwards, and where the thread is being terminated at that moment, koffi ends the

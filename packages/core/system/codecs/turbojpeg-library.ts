@@ -116,7 +116,7 @@ function findLibrary(): TurboLibrary {
   )
 }
 
-/** Where scripts/build.mjs puts the libraries. The same folder whether this file runs from src/ or from dist/. */
+/** Where scripts/build.mjs puts the libraries. The same folder whether this file runs from packages/ or from dist/. */
 const LIBRARIES = fileURLToPath(new URL('../../../../dist/core/system/libraries/', import.meta.url))
 
 function candidates(): string[] {

@@ -1,42 +1,14 @@
 /** The block cache between real threads: loaded once, right under pressure, sound after a death. */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BlockCache, type BlockCacheData, createBlockCache } from '../../store/block-cache.js'
 import { BlockTable } from '../../store/block-table.js'
 import { SharedLock } from '../../system/memory/shared-lock.js'
 import { use } from './use.js'
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url))
-let built: string
-let module: string
-
-// Threads start without the test runner's TypeScript: they get the same sources, compiled.
-beforeAll(() => {
-  built = mkdtempSync(join(tmpdir(), 'millrace-threads-'))
-  writeFileSync(join(built, 'package.json'), '{ "type": "module" }')
-  const flags = [
-    '--ignoreConfig',
-    '--target',
-    'es2022',
-    '--lib',
-    'es2023,es2024.sharedmemory',
-    '--module',
-    'nodenext',
-    '--types',
-    'node',
-    '--skipLibCheck',
-  ]
-  const from = ['--rootDir', 'src', '--outDir', built, 'packages/core/store/block-cache.ts']
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...flags, ...from], { cwd: root })
-  module = pathToFileURL(join(built, 'store/block-cache.js')).href
-})
-afterAll(() => rmSync(built, { recursive: true }))
+// Threads start without the test runner's TypeScript: they get what is built.
+const module = new URL('../../../../build/core/store/block-cache.js', import.meta.url).href
 
 interface Scene {
   data: BlockCacheData

@@ -18,10 +18,11 @@ const wanted = scripts
 test('benchmarks import modules and names that exist', async () => {
   const missing: string[] = []
   for (const { script, module, names } of wanted) {
-    const source = join(repository, `src/${module}.ts`)
+    const source = join(repository, `packages/${module === 'index' ? 'all/index' : module}.ts`)
     const exported: object = existsSync(source) ? await import(source) : {}
     for (const name of names.split(',').map(name => name.trim().split(' as ')[0]!))
-      if (name !== '' && !(name in exported)) missing.push(`bench/${script}: ${name} of src/${module}.ts`)
+      if (name !== '' && !(name in exported))
+        missing.push(`bench/${script}: ${name} of packages/${module}.ts`)
   }
   expect(wanted.length).toBeGreaterThan(10)
   expect(missing).toEqual([])

@@ -3,19 +3,10 @@
  * TypeScript modules load as they will from an installed Millrace, in the main thread and in workers.
  */
 import { execFile } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { transform } from 'sucrase'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadFeed } from '../../cli/feed-argument.js'
 
@@ -93,26 +84,10 @@ describe('JSON', () => {
   })
 })
 
-/** Our sources as an installed package: types stripped, `dist/` as `tsc` lays it out. */
+/** What is built, as an installed package: one file a module. */
 function install(name: string): void {
-  const sources = [
-    ...['basics', 'define'].flatMap(room => {
-      const names = readdirSync(join(repository, 'src', room), { recursive: true }) as string[]
-      return names.filter(name => name.endsWith('.ts')).map(name => `${room}/${name}`)
-    }),
-    'system/files/regular.ts',
-    'system/node/typescript.ts',
-    'system/node/typescript-hook.ts',
-    'cli/feed-argument.ts',
-  ]
-  for (const source of sources) {
-    const { code } = transform(readFileSync(join(repository, 'src', source), 'utf8'), {
-      transforms: ['typescript'],
-      disableESTransforms: true,
-    })
-    write(`${name}/dist/${source.replace(/\.ts$/, '.js')}`, code)
-  }
-  const parts = ['fields', 'sources', 'feed'].map(part => `export * from './define/build/${part}.js'\n`)
+  cpSync(join(repository, 'build'), join(folder, name, 'dist'), { recursive: true })
+  const parts = ['fields', 'sources', 'feed'].map(part => `export * from './core/define/build/${part}.js'\n`)
   write(`${name}/dist/index.js`, parts.join(''))
   write(`${name}/package.json`, '{"name":"millrace","type":"module","exports":{".":"./dist/index.js"}}')
 }
@@ -166,9 +141,9 @@ describe('modules in Node itself', () => {
     const dist = join(folder, from, 'dist')
     const file = write(
       main,
-      `import { loadFeed } from '${dist}/cli/feed-argument.js'\n` +
-        `import { importModule } from '${dist}/system/node/typescript.js'\n` +
-        `import { resolveCall } from '${dist}/define/build/call.js'\n` +
+      `import { loadFeed } from '${dist}/tools/cli/feed-argument.js'\n` +
+        `import { importModule } from '${dist}/core/system/node/typescript.js'\n` +
+        `import { resolveCall } from '${dist}/core/define/build/call.js'\n` +
         `import { Worker, isMainThread } from 'node:worker_threads'\n${code}`,
     )
     const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: dirname(file) })
@@ -197,8 +172,8 @@ describe('modules in Node itself', () => {
   test.skipIf(stripsTypes)('functions of a TypeScript feed, in workers', async () => {
     const worker = `
       import { parentPort, workerData } from 'node:worker_threads'
-      const { importModule } = await import(workerData.dist + '/system/node/typescript.js')
-      const { resolveCall } = await import(workerData.dist + '/define/build/call.js')
+      const { importModule } = await import(workerData.dist + '/core/system/node/typescript.js')
+      const { resolveCall } = await import(workerData.dist + '/core/define/build/call.js')
       const fn = await resolveCall(workerData.map, importModule)
       parentPort.postMessage(await fn(20))`
     const file = write('project/worker.mjs', worker)
@@ -262,7 +237,7 @@ describe('modules in Node itself', () => {
       if (isMainThread) {
         new Worker(${JSON.stringify(`
           const { workerData } = require('node:worker_threads')
-          import(workerData.dist + '/define/build/call.js').then(({ resolveCall }) => resolveCall(workerData.map)).catch(error => console.log(error.message))
+          import(workerData.dist + '/core/define/build/call.js').then(({ resolveCall }) => resolveCall(workerData.map)).catch(error => console.log(error.message))
         `)}, { eval: true, workerData: { dist: 'file://${join(folder, 'millrace/dist')}', map: own.json.fields.n.map } })
       } else console.log('run again')`,
       { main: `project/train.mjs` },
