@@ -51,7 +51,7 @@ export async function generatedFiles(root, importModule) {
   const stall = await table('packages/observe/stall.ts')
   const thresholds = await table('packages/observe/verdict/thresholds.ts')
   const spans = await table('packages/core/spans/span-words.ts')
-  const mistakes = await table('packages/core/define/check/mistakes.ts')
+  const mistakes = await table('packages/core/basics/mistakes.ts')
   const removed = (await table('packages/core/basics/removed.ts'))('REMOVED').value
 
   const files = {}
@@ -216,7 +216,7 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
-  python('torchvision_names', 'packages/core/define/check/mistakes.ts', 'Names of torchvision.', [
+  python('torchvision_names', 'packages/core/basics/mistakes.ts', 'Names of torchvision.', [
     dictionary(mistakes('TORCHVISION'), 'str'),
   ])
   python('removed', 'packages/core/basics/removed.ts', 'Options that are gone.', [

@@ -1,6 +1,6 @@
 /** Batches by tokens, and groups of like lengths: what fits together, and which field's lengths they go by. */
 import { DefinitionError } from '../basics/errors.js'
-import { at, unknownName } from './check/mistakes.js'
+import { at, unknownName } from '../basics/mistakes.js'
 import { layoutOf } from './layout.js'
 import type { BatchJson, FeedJson, FieldJson, NormalBatch, NormalOrder, OrderJson } from './types.js'
 

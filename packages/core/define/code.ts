@@ -5,9 +5,9 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefinitionError } from '../basics/errors.js'
+import { at } from '../basics/mistakes.js'
 import { expandHome } from '../basics/path.js'
 import { isPython, pythonPath } from './build/call.js'
-import { at } from './check/mistakes.js'
 import { allSources } from './nested.js'
 import type { CallJson, NormalFeed, SourceJson } from './types.js'
 

@@ -4,8 +4,8 @@
  */
 import type { Dtype } from '../basics/dtype.js'
 import { DefinitionError } from '../basics/errors.js'
+import { at, wrong } from '../basics/mistakes.js'
 import { isFloat, KINDS } from './check/kinds.js'
-import { at, wrong } from './check/mistakes.js'
 import { isPattern, numberOps, takesNumberOps, writtenColumns } from './operators/number.js'
 import type { Size } from './operators/parameters.js'
 import { operatorFacts, parseOperator } from './operators/table.js'

@@ -3,7 +3,7 @@
  * by `source('units', …)`; whether the plugin is there is checked when the feed is opened.
  */
 import { DefinitionError } from '../basics/errors.js'
-import { at } from './check/mistakes.js'
+import { at } from '../basics/mistakes.js'
 import { allSources, isBuiltIn, nameOf } from './nested.js'
 import type { SourceJson } from './types.js'
 

@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DefinitionError } from '../../basics/errors.js'
-import { isObject } from '../check/schema.js'
+import { isObject } from '../../basics/shape.js'
 import { validateFeed } from '../check/validate.js'
 import { patchBetween } from '../check/variants.js'
 import type { OperatorOptions } from '../operators/table.js'

@@ -1,7 +1,7 @@
 /** Finds the field of boxes that an operator of an image looks at: `iouCrop` keeps some of them in the picture. */
 import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName } from '../../basics/mistakes.js'
 import type { FieldJson, NormalOp } from '../types.js'
-import { at, unknownName } from './mistakes.js'
 
 /** The operators of a field with `boxes` filled in: the named field, or the only one that follows. */
 export function withBoxes(

@@ -6,9 +6,19 @@
 
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
+import {
+  integer,
+  isObject,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  record,
+  text,
+} from '../../basics/shape.js'
 import type { FieldJson, FieldLayout, KernelJson } from '../types.js'
-import { at, unknownName, wrong } from './mistakes.js'
-import { integer, isObject, list, object, oneOf, optional, type Parser, record, text } from './schema.js'
 
 const positive = integer({ min: 1 })
 

@@ -1,7 +1,6 @@
 /** What may be written for sources of text files: csv, jsonl, text. */
-import type { CsvType } from '../types.js'
-import { wrong } from './mistakes.js'
-import { paths } from './paths.js'
+
+import { wrong } from '../../basics/mistakes.js'
 import {
   boolean,
   either,
@@ -13,7 +12,9 @@ import {
   type Parser,
   record,
   text,
-} from './schema.js'
+} from '../../basics/shape.js'
+import type { CsvType } from '../types.js'
+import { paths } from './paths.js'
 
 const TYPES: readonly CsvType[] = ['int', 'float', 'bool', 'text']
 

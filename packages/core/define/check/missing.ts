@@ -1,9 +1,9 @@
 /** What a field has in place of a value that a sample lacks: checked against the field's type before anything is read. */
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
+import { at, wrong } from '../../basics/mistakes.js'
 import type { FieldJson, FieldLayout, MissingJson } from '../types.js'
 import { isFloat } from './kinds.js'
-import { at, wrong } from './mistakes.js'
 
 /** What JSON can't write as a number. */
 const NAMED: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, '-inf': -Infinity }

@@ -4,11 +4,11 @@
  */
 import type { Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName } from '../../basics/mistakes.js'
 import { layoutOf } from '../layout.js'
 import { normalOps } from '../operators/table.js'
 import type { FieldJson, FieldLayout, NormalOp, OpJson } from '../types.js'
 import { isFloat } from './kinds.js'
-import { at, unknownName } from './mistakes.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
 

@@ -1,7 +1,8 @@
 /** What may be written for sources of records: TFRecord, MDS, LitData. */
+
+import { boolean, either, integer, isObject, object, optional, type Parser } from '../../basics/shape.js'
 import type { LitdataJson, MdsJson, TfrecordJson } from '../types.js'
 import { paths } from './paths.js'
-import { boolean, either, integer, isObject, object, optional, type Parser } from './schema.js'
 
 export const tfrecord: Parser<string | string[] | TfrecordJson> = either(
   isObject,

@@ -2,13 +2,8 @@
 
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
-import { NO_COMMAND } from '../code.js'
-import type { FeedJson, OpJson, OrderJson } from '../types.js'
-import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
-import { parseMissing } from './missing.js'
-import { at, wrong } from './mistakes.js'
-import { megatron } from './order/megatron.js'
-import type { Parser } from './schema.js'
+import { at, wrong } from '../../basics/mistakes.js'
+import type { Parser } from '../../basics/shape.js'
 import {
   either,
   exactlyOne,
@@ -26,7 +21,12 @@ import {
   record,
   text,
   without,
-} from './schema.js'
+} from '../../basics/shape.js'
+import { NO_COMMAND } from '../code.js'
+import type { FeedJson, OpJson, OrderJson } from '../types.js'
+import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
+import { parseMissing } from './missing.js'
+import { megatron } from './order/megatron.js'
 import { parseSource } from './sources.js'
 
 const positive = integer({ min: 1 })

@@ -3,6 +3,7 @@
  * is wrong is said with its path, what was expected, what was found and, for names, the nearest valid one.
  */
 import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import { checkBins } from '../batching.js'
 import { layoutOf } from '../layout.js'
 import { arrayOps } from '../operators/array.js'
@@ -28,7 +29,6 @@ import { checkWeights } from './combine/blend.js'
 import { withKernelFields } from './kernel.js'
 import { KIND_NAMES, KINDS } from './kinds.js'
 import { checkMissing } from './missing.js'
-import { at, unknownName, wrong } from './mistakes.js'
 import { mixings } from './mixing.js'
 import { checkMegatron, megatronOf } from './order/megatron.js'
 import { feedShape } from './shape.js'

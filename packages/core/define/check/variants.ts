@@ -1,9 +1,9 @@
 /** Variants of a feed: JSON merge patches (RFC 7396) over it. */
 import { DefinitionError } from '../../basics/errors.js'
+import { unknownName } from '../../basics/mistakes.js'
+import { isObject } from '../../basics/shape.js'
 import { allSources, withInner } from '../nested.js'
 import type { FeedJson, FieldJson, FolderJson, SourceJson } from '../types.js'
-import { unknownName } from './mistakes.js'
-import { isObject } from './schema.js'
 
 /** The target with the patch merged into it: objects key by key, null removes, anything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

@@ -1,5 +1,5 @@
 /** What may be written for the source `zarr`. */
-import type { ZarrJson } from '../types.js'
+
 import {
   either,
   isObject,
@@ -11,7 +11,8 @@ import {
   type Parser,
   record,
   text,
-} from './schema.js'
+} from '../../basics/shape.js'
+import type { ZarrJson } from '../types.js'
 
 const paths: Parser<string | string[]> = either(
   isText,

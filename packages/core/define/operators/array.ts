@@ -3,7 +3,7 @@
  * with channels in front and its mask without them can have the same ones. Axes are counted from 0, or from the end: −1 is the last.
  */
 import { DefinitionError } from '../../basics/errors.js'
-import { at, unknownName, wrong } from '../check/mistakes.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import {
   either,
   exactlyOne,
@@ -18,7 +18,7 @@ import {
   optional,
   type Parser,
   withDefault,
-} from '../check/schema.js'
+} from '../../basics/shape.js'
 import type { FieldJson, NormalOp, OpJson } from '../types.js'
 import { positive, probability } from './parameters.js'
 

@@ -1,6 +1,6 @@
 /** Operators that change the values of pixels. */
 
-import { integer, interval, number, oneOf, withDefault } from '../check/schema.js'
+import { integer, interval, number, oneOf, withDefault } from '../../basics/shape.js'
 import { operator } from './operator.js'
 import {
   channels,

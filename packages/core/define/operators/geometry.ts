@@ -12,7 +12,7 @@ import {
   text,
   tuple,
   withDefault,
-} from '../check/schema.js'
+} from '../../basics/shape.js'
 import { operator } from './operator.js'
 import {
   degrees,

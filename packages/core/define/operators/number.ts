@@ -3,9 +3,9 @@
  * f64. A vector has a mean and a deviation for each of its columns; "standard" stands for those of the main source.
  */
 import { DefinitionError } from '../../basics/errors.js'
+import { at } from '../../basics/mistakes.js'
+import { either, isText, number, object, oneOf, type Parser, tuple } from '../../basics/shape.js'
 import { isFloat } from '../check/kinds.js'
-import { at } from '../check/mistakes.js'
-import { either, isText, number, object, oneOf, type Parser, tuple } from '../check/schema.js'
 import type { FieldJson, NormalField, NormalOp } from '../types.js'
 import { parseValueOps, statistics, type ValueOperator } from './array.js'
 import { positive } from './parameters.js'

@@ -1,6 +1,6 @@
 /** What an operator is: its parameters, what it does to an image, and what size comes out. */
 
-import type { object, Parsed } from '../check/schema.js'
+import type { object, Parsed } from '../../basics/shape.js'
 import type { Size } from './parameters.js'
 
 export type Keys = Parameters<typeof object>[0]

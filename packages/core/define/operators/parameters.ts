@@ -1,7 +1,7 @@
 /** Parsers of operators' parameters, shared by several of them. The results are the normal form. */
 
-import { wrong } from '../check/mistakes.js'
-import type { Parser } from '../check/schema.js'
+import { wrong } from '../../basics/mistakes.js'
+import type { Parser } from '../../basics/shape.js'
 import {
   boolean,
   integer,
@@ -14,7 +14,7 @@ import {
   text,
   tuple,
   withDefault,
-} from '../check/schema.js'
+} from '../../basics/shape.js'
 
 /** [height, width] in pixels. */
 export type Size = [height: number, width: number]

@@ -6,9 +6,9 @@
  * three channels (masks use the first), `padding` is [left, top, right, bottom], `degrees` is [low, high], and so on.
  */
 import { DefinitionError } from '../../basics/errors.js'
-import { at, unknownName, wrong } from '../check/mistakes.js'
-import type { Parsed, Written } from '../check/schema.js'
-import { either, interval, isObject, isText, object, oneOf, text, withDefault } from '../check/schema.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
+import type { Parsed, Written } from '../../basics/shape.js'
+import { either, interval, isObject, isText, object, oneOf, text, withDefault } from '../../basics/shape.js'
 import type { NormalOp, OpJson } from '../types.js'
 import { COLOUR } from './color.js'
 import { GEOMETRY } from './geometry.js'

@@ -1,7 +1,7 @@
 /** The operator of text (fields `as: "text"`): `tokenize` makes integers of it. */
 import type { Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
-import { at, unknownName, wrong } from '../check/mistakes.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import {
   either,
   integer,
@@ -13,7 +13,7 @@ import {
   type Parser,
   text,
   withDefault,
-} from '../check/schema.js'
+} from '../../basics/shape.js'
 import type { FieldJson, NormalField, NormalOp } from '../types.js'
 
 /** Element types of tokens; the first is the default. */

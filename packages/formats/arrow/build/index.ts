@@ -4,15 +4,20 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../../core/basics/errors.js'
-import type { Stores } from '../../../core/store/stores.js'
 import type { DataFile } from '../../../core/source/find/data-files.js'
 import type { ColumnBuilder, NumberBuilder } from '../../../core/source/index/columns.js'
 import { IndexFile, type IndexHeader } from '../../../core/source/index/file.js'
-import { type BuiltIndex, type FileIndexKind, type IndexTools, wrongLength } from '../../../core/source/index/of-file.js'
+import {
+  type BuiltIndex,
+  type FileIndexKind,
+  type IndexTools,
+  wrongLength,
+} from '../../../core/source/index/of-file.js'
 import { obtainFileIndexes } from '../../../core/source/index/of-files.js'
 import type { IndexFound } from '../../../core/source/index/place.js'
 import { buffered } from '../../../core/source/index/read-at.js'
 import type { OpenContext } from '../../../core/source/source.js'
+import type { Stores } from '../../../core/store/stores.js'
 import { type ArrowColumn, columnsOf, fieldsFor } from '../columns.js'
 import { type Batch, type Message, parseBatch } from '../metadata/message.js'
 import { type ArrowForm, scanArrow } from '../metadata/scan.js'

@@ -1,7 +1,6 @@
 /** What may be written for the source `blend`. */
 import { DefinitionError } from '../../../basics/errors.js'
-import type { BlendJson, SourceJson } from '../../types.js'
-import { at, show, unknownName, wrong } from '../mistakes.js'
+import { at, show, unknownName, wrong } from '../../../basics/mistakes.js'
 import {
   exactlyOne,
   integer,
@@ -15,7 +14,8 @@ import {
   record,
   text,
   withDefault,
-} from '../schema.js'
+} from '../../../basics/shape.js'
+import type { BlendJson, SourceJson } from '../../types.js'
 
 const above = number({ above: 0 })
 

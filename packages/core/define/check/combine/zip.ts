@@ -1,9 +1,19 @@
 /** What may be written for the source `zip`. */
 import { DefinitionError } from '../../../basics/errors.js'
+import { at, wrong } from '../../../basics/mistakes.js'
+import {
+  either,
+  isObject,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  record,
+  text,
+} from '../../../basics/shape.js'
 import type { ZipEntry, ZipOf } from '../../order-types.js'
 import type { SourceJson } from '../../types.js'
-import { at, wrong } from '../mistakes.js'
-import { either, isObject, list, object, oneOf, optional, type Parser, record, text } from '../schema.js'
 
 /** `inner` parses the sources. */
 export function zipParser(inner: Parser<SourceJson>): Parser<ZipOf<SourceJson>> {

@@ -1,6 +1,17 @@
 /** What may be written for `npy`, `npz` and `safetensors`. */
+
+import {
+  either,
+  isObject,
+  isText,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  text,
+} from '../../../basics/shape.js'
 import type { ArrayFilesJson, NpyFilesJson } from '../../types.js'
-import { either, isObject, isText, list, object, oneOf, optional, type Parser, text } from '../schema.js'
 
 const paths: Parser<string | string[]> = either(
   isText,

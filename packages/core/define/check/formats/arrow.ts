@@ -1,6 +1,7 @@
 /** What may be written for Arrow files and folders of datasets. */
+
+import { either, isObject, object, optional, text } from '../../../basics/shape.js'
 import { paths } from '../paths.js'
-import { either, isObject, object, optional, text } from '../schema.js'
 
 export const arrow = either(
   isObject,

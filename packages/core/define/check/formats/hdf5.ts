@@ -1,9 +1,18 @@
 /** What may be written for the sources `hdf5` and `netcdf4`. */
 import { DefinitionError } from '../../../basics/errors.js'
+import { at } from '../../../basics/mistakes.js'
+import {
+  either,
+  isObject,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  record,
+  text,
+} from '../../../basics/shape.js'
 import type { Hdf5Json } from '../../types.js'
-import { at } from '../mistakes.js'
 import { paths } from '../paths.js'
-import { either, isObject, object, oneOf, optional, type Parser, record, text } from '../schema.js'
 
 const shape = object({
   path: paths,

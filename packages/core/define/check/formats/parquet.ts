@@ -1,6 +1,7 @@
 /** What may be written for `parquet`. */
+
+import { boolean, either, isObject, object, optional, text } from '../../../basics/shape.js'
 import { paths } from '../paths.js'
-import { boolean, either, isObject, object, optional, text } from '../schema.js'
 import { where } from './where.js'
 
 export const parquet = either(

@@ -1,7 +1,7 @@
 /** Conditions on columns: `{"width": {">=": 256}, "label": [1, 2]}`, and how they are joined: `$any`, `$all`, `$not`. */
 import { DefinitionError } from '../../../basics/errors.js'
-import { at, unknownName, wrong } from '../mistakes.js'
-import { isObject, list, type Parser } from '../schema.js'
+import { at, unknownName, wrong } from '../../../basics/mistakes.js'
+import { isObject, list, type Parser } from '../../../basics/shape.js'
 
 /** A value, null where there is none, any of a list, or comparisons that all hold. */
 export type ConditionJson =

@@ -1,10 +1,20 @@
 /** `order: "megatron"` in a definition: what may be written, its defaults, and the sources it can have. */
 import { DefinitionError } from '../../../basics/errors.js'
+import { at, wrong } from '../../../basics/mistakes.js'
+import {
+  boolean,
+  integer,
+  isText,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+} from '../../../basics/shape.js'
 import { nameOf } from '../../nested.js'
 import type { MegatronJson, MegatronPart, NormalMegatron } from '../../order-types.js'
 import type { BlendJson, OrderJson, SourceJson } from '../../types.js'
-import { at, wrong } from '../mistakes.js'
-import { boolean, integer, isText, list, number, object, oneOf, optional, type Parser } from '../schema.js'
 
 /** The parts of a split, by their numbers there. */
 const PARTS: readonly MegatronPart[] = ['train', 'valid', 'test']

@@ -1,9 +1,18 @@
 /** What may be written for the source `chat`, and the fields of a feed of pairs. */
 import { DefinitionError } from '../../../basics/errors.js'
+import { at, unknownName, wrong } from '../../../basics/mistakes.js'
+import {
+  boolean,
+  integer,
+  isObject,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  text,
+} from '../../../basics/shape.js'
 import type { PairColumn } from '../../token-types.js'
 import type { ChatJson, FieldJson, SourceJson } from '../../types.js'
-import { at, unknownName, wrong } from '../mistakes.js'
-import { boolean, integer, isObject, object, oneOf, optional, type Parser, text } from '../schema.js'
 import { documents, packedKeys } from './source.js'
 
 /** A day, or a moment of it. There is no time zone in it. */

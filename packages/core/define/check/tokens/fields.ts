@@ -4,11 +4,11 @@
  */
 import type { Dtype } from '../../../basics/dtype.js'
 import { DefinitionError } from '../../../basics/errors.js'
+import { at, unknownName, wrong } from '../../../basics/mistakes.js'
+import { isObject, object, oneOf, optional, text } from '../../../basics/shape.js'
 import { COMBINATORS, nameOf, withInner } from '../../nested.js'
 import type { TokenColumn, TokenPack, TokensJson } from '../../token-types.js'
 import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../../types.js'
-import { at, unknownName, wrong } from '../mistakes.js'
-import { isObject, object, oneOf, optional, text } from '../schema.js'
 import { parseSource } from '../sources.js'
 import { shiftOf } from './source.js'
 

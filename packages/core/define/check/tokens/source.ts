@@ -1,9 +1,19 @@
 /** What may be written for the source `tokens`, and which keys go together. */
 import { DefinitionError } from '../../../basics/errors.js'
+import { at, wrong } from '../../../basics/mistakes.js'
+import {
+  boolean,
+  integer,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  text,
+} from '../../../basics/shape.js'
 import type { TokenDocumentsJson, TokenPack, TokensJson } from '../../token-types.js'
-import { at, wrong } from '../mistakes.js'
 import { paths } from '../paths.js'
-import { boolean, integer, list, number, object, oneOf, optional, type Parser, text } from '../schema.js'
 
 const token = integer({ min: 0, max: 2 ** 31 - 1 })
 const positive = integer({ min: 1 })

@@ -2,7 +2,7 @@
  * Parsers for definitions: each takes a JSON value and its path, and gives back the value with shorthands written
  * out, or throws a DefinitionError that says where, what was expected and what was found.
  */
-import { DefinitionError } from '../../basics/errors.js'
+import { DefinitionError } from './errors.js'
 import { at, unknownName, wrong } from './mistakes.js'
 
 /** Turns JSON into `Out`. `In` is the type of what may be written; it exists for the builders' signatures only. */

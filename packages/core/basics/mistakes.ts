@@ -1,5 +1,5 @@
 /** How mistakes in a definition are said: where, what was expected, what was found, and which known name is nearest. */
-import { DefinitionError, nearest } from '../../basics/errors.js'
+import { DefinitionError, nearest } from './errors.js'
 
 /** `fields.image` + `apply` → `fields.image.apply`; + 0 → `fields.image[0]`; odd names are quoted. */
 export function at(path: string, key: string | number): string {
