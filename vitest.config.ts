@@ -6,6 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     // These run by `npm run test:long`.
     exclude: [...configDefaults.exclude, 'test/long/**'],
+    setupFiles: 'packages/all/registry.ts',
     globalSetup: 'test/support/run/announce-python.ts',
     pool: 'forks',
     // One more than CI has cores: tests of processes that die or hang mostly wait.

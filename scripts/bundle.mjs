@@ -2,15 +2,17 @@
 // chunks, in one run. A module is in one file only, so a user's module that imports Millrace in a thread meets the classes,
 // registries and native memory that the thread itself has.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 
 /** The entry points, by their names in dist/: modules of packages/. */
 const IMPORTED = { index: 'all/index', 'order/index': 'core/order/index' }
-const PUBLIC = { ...IMPORTED, 'cli/main': 'tools/cli/main' }
+const PUBLIC = { ...IMPORTED, 'cli/main': 'all/cli' }
 /** The thread that makes rows: beside `index`, what has to load fastest. */
 const MAKER = 'core/engine/make/maker'
+/** What every thread loads first: it names all formats. */
+const REGISTRY = 'all/registry'
 
 /** Packages are not bundled, but for what the compiler itself needs: Node 20 has no `using`. */
 const isPackage = id => !/^([./\0]|@oxc-project\/runtime)/.test(id)
@@ -60,7 +62,7 @@ export async function bundleEngine(packages, dist) {
     name(id, graph) {
       first ??= {
         index: loads(join(packages, `${PUBLIC.index}.ts`), graph),
-        maker: loads(maker, graph),
+        maker: new Set([...loads(maker, graph), ...loads(join(packages, `${REGISTRY}.ts`), graph)]),
       }
       return test(id) ? name : null
     },
@@ -94,12 +96,39 @@ export async function bundleTypes(build, dist) {
     ),
     external: isPackage,
     checks: { bundlerTimings: false },
-    plugins: dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
+    plugins: [withFormatTypes(build), dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
   })
   const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
   await bundle.close()
   if (output.length > Object.keys(IMPORTED).length)
     throw new Error(`Declarations are ${output.length} files.`)
+}
+
+/**
+ * Each format adds its JSON to the interface FormatTypes of core/define/types.ts (`declare module`). In one file of declarations there
+ * is no such module: there the interface itself extends what they add.
+ */
+function withFormatTypes(build) {
+  const ADDED = /declare module '[^']*' \{\s*interface FormatTypes extends (\w+) \{\s*\}\s*\}/
+  const types = join(build, 'core/define/types.d.ts')
+  return {
+    name: 'format-types',
+    transform(code, id) {
+      if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
+      const files = readdirSync(build, { recursive: true }).filter(file => file.endsWith('format.d.ts'))
+      const added = files.flatMap(file => {
+        const [, name] = ADDED.exec(readFileSync(join(build, file), 'utf8')) ?? []
+        return name === undefined ? [] : [{ name, from: relative(dirname(types), join(build, file)) }]
+      })
+      const imports = added.map(
+        ({ name, from }) => `import type { ${name} } from './${from.replace('.d.ts', '.js')}';`,
+      )
+      const names = added.map(({ name }) => name).join(', ')
+      return {
+        code: `${imports.join('\n')}\n${code.replace('interface FormatTypes {', `interface FormatTypes extends ${names} {`)}`,
+      }
+    },
+  }
 }
 
 /** Where a module would lie in dist/ if each were a file. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '../packages/core/define/check/kinds.js'
-import { SOURCE_NAMES } from '../packages/core/define/check/sources.js'
+import { allFormats } from '../packages/core/define/format.js'
 import { OPERATORS } from '../packages/core/define/operators/table.js'
 import { VERBS } from '../packages/tools/cli/verbs.js'
 
@@ -74,7 +74,7 @@ describe('the guides', () => {
 
   test('name every source', () => {
     const text = read('docs/define.md')
-    expect(SOURCE_NAMES.filter(name => !text.includes(`{"${name}":`))).toEqual([])
+    expect(allFormats().filter(({ name }) => !text.includes(`{"${name}":`))).toEqual([])
   })
 
   test('have a section for every verb, and no verb that is not there', async () => {

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import './registry.js'
 
 export type { Dtype } from '../core/basics/dtype.js'
 export {
@@ -45,37 +46,18 @@ export {
   vector,
 } from '../core/define/build/fields.js'
 export {
-  arrow,
   blend,
   blendList,
-  chat,
   concat,
-  csv,
-  files,
-  folder,
-  hdf5,
-  jsonl,
   kernel,
-  litdata,
-  mds,
   megatron,
-  netcdf4,
-  npyFiles,
-  npz,
-  parquet,
-  safetensors,
   sequential,
   shuffle,
   source,
   split,
   subset,
   synthetic,
-  tar,
-  textLines,
-  tfrecord,
-  tokens,
   weighted,
-  zarr,
   zip,
 } from '../core/define/build/sources.js'
 export type { TokensFeedJson } from '../core/define/token-feed.js'
@@ -94,6 +76,21 @@ export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from '../co
 export type { Store, StoreKind } from '../core/store/store.js'
 export type { DeviceArray, DeviceRagged } from '../cuda/device/array.js'
 export { CudaError } from '../cuda/driver/index.js'
+export { arrow } from '../formats/arrow/format.js'
+export { files, folder } from '../formats/files/format.js'
+export { hdf5, netcdf4 } from '../formats/hdf5/format.js'
+export { csv, jsonl, textLines } from '../formats/lines/format.js'
+export { litdata } from '../formats/litdata/format.js'
+export { mds } from '../formats/mds/format.js'
+export { npyFiles } from '../formats/npy/format.js'
+export { npz } from '../formats/npz/format.js'
+export { parquet } from '../formats/parquet/format.js'
+export { safetensors } from '../formats/safetensors/format.js'
+export { tar } from '../formats/tar/format.js'
+export { tfrecord } from '../formats/tfrecord/format.js'
+export { zarr } from '../formats/zarr/format.js'
+export { chat } from '../llm/conversations/format.js'
+export { tokens } from '../llm/tokens/format.js'
 export { diagnoseFeed, diagnoseLive, explainDiagnosis } from '../observe/diagnose/api.js'
 export type { DiagnoseLiveOptions } from '../observe/diagnose/attach/live.js'
 export type { DiagnoseFeedOptions } from '../observe/diagnose/feed.js'

@@ -4,7 +4,8 @@
  * paths, batch sizes or ranks, so data can move and runs can be resized.
  */
 import { createHash } from 'node:crypto'
-import { COMBINATORS, nameOf, withInner, zipParts } from './nested.js'
+import { formatCalled } from './format.js'
+import { holdsSources, nameOf, withInner, zipParts } from './nested.js'
 import type { ZipOf } from './order-types.js'
 import { splitRules } from './rules.js'
 import type { BlendJson, NormalFeed, SourceJson } from './types.js'
@@ -111,8 +112,8 @@ function zipSkeleton(zip: ZipOf<SourceJson>, hashed: boolean): unknown {
 
 function skeletonOf(source: SourceJson, rules: boolean): unknown {
   const name = nameOf(source)
-  // Rows of chats are made anew of the source inside: all that decides over them is in the fingerprint.
-  if (!COMBINATORS.includes(name) || name === 'chat') return name
+  // Where rows are made anew of the source inside, all that decides over them is in the fingerprint.
+  if (!holdsSources(name) || formatCalled(name)?.facts?.remade) return name
   const skeleton = withInner(source, inner => skeletonOf(inner, rules) as SourceJson)
   if ('blend' in skeleton) return { blend: blendSkeleton(skeleton.blend) }
   if ('zip' in skeleton) return { zip: zipSkeleton(skeleton.zip, rules) }

@@ -1,38 +1,10 @@
 /**
- * Where a source of each kind holds other sources: one line a kind. Everything that looks into nested sources goes by this
- * table: what is checked, hashed, trusted, run in Python. A kind of source without its line does not compile.
+ * Where sources hold other sources, as their formats say (format.ts). Everything that looks into nested sources goes through here: what
+ * is checked, hashed, trusted, run in Python.
  */
-
+import { type Change, formatCalled, type Keys } from './format.js'
 import type { ZipEntry, ZipOf, ZipRules } from './order-types.js'
-import type { TokensJson } from './token-types.js'
-import type { SourceJson } from './types.js'
-
-type NamesOf<Json> = Json extends unknown ? keyof Json : never
-type JsonOf<Json, Name> = Json extends unknown ? (Name extends keyof Json ? Json[Name] : never) : never
-
-/** What a kind of source is called in a definition: `tar`, `concat`. */
-export type SourceName = NamesOf<SourceJson>
-
-type Keys = readonly (string | number)[]
-
-/** Gets an inner source and the keys that lead to it. What it returns takes the place of the source. */
-type Change = (inner: SourceJson, keys: Keys) => SourceJson
-
-const inList = (list: SourceJson[], change: Change): SourceJson[] =>
-  list.map((inner, i) => change(inner, [i]))
-
-const inside = <Json extends { source: SourceJson }>(json: Json, change: Change): Json => ({
-  ...json,
-  source: change(json.source, ['source']),
-})
-
-function withoutPath(source: SourceJson): Omit<TokensJson, 'path'> | undefined {
-  // A skeleton of it is only a name.
-  const { tokens } = source as { tokens?: TokensJson }
-  if (tokens === undefined) return undefined
-  const { path: _, ...rest } = tokens
-  return rest
-}
+import type { SourceJson, SourceName } from './types.js'
 
 /** The sources of a zip, and how their rows find each other. */
 export function zipParts(json: ZipOf<SourceJson>): { entries: ZipEntry<SourceJson>[] } & ZipRules {
@@ -41,66 +13,14 @@ export function zipParts(json: ZipOf<SourceJson>): { entries: ZipEntry<SourceJso
   return { entries: sources, ...rules }
 }
 
-/** Makes the same JSON with other inner sources; undefined for kinds that hold none. */
-const INNER: {
-  [Name in SourceName]:
-    | ((json: JsonOf<SourceJson, Name>, change: Change) => JsonOf<SourceJson, Name>)
-    | undefined
-} = {
-  tar: undefined,
-  folder: undefined,
-  files: undefined,
-  zarr: undefined,
-  npy: undefined,
-  npz: undefined,
-  safetensors: undefined,
-  synthetic: undefined,
-  python: undefined,
-  kernel: undefined,
-  arrow: undefined,
-  csv: undefined,
-  parquet: undefined,
-  jsonl: undefined,
-  text: undefined,
-  hdf5: undefined,
-  netcdf4: undefined,
-  concat: inList,
-  zip: (json, change) => {
-    const { entries, ...rules } = zipParts(json)
-    const keys = Array.isArray(json) ? [] : ['sources']
-    const changed = entries.map((entry, i) =>
-      'source' in entry
-        ? { ...entry, source: change(entry.source, [...keys, i, 'source']) }
-        : change(entry, [...keys, i]),
-    )
-    return Array.isArray(json) ? changed : { sources: changed, ...rules }
-  },
-  subset: inside,
-  split: inside,
-  blend: (json, change) => ({
-    ...json,
-    ...(json.entries && {
-      entries: json.entries.map((entry, i) => ({
-        ...entry,
-        source: change(entry.source, ['entries', i, 'source']),
-      })),
-    }),
-    // What the files of a list are: a source of tokens that lacks its path.
-    ...(json.tokens && { tokens: withoutPath(change({ tokens: { path: '', ...json.tokens } }, [])) }),
-  }),
-  litdata: undefined,
-  mds: undefined,
-  tfrecord: undefined,
-  tokens: undefined,
-  chat: inside,
+/** Whether sources of this name hold others. */
+export function holdsSources(name: string): boolean {
+  return formatCalled(name)?.inner !== undefined
 }
-
-/** The kinds of sources that hold others. */
-export const COMBINATORS = (Object.keys(INNER) as SourceName[]).filter(name => INNER[name] !== undefined)
 
 /** Whether a name is that of a source of Millrace's own, not of a plugin's. */
 export function isBuiltIn(name: string): name is SourceName {
-  return Object.hasOwn(INNER, name)
+  return formatCalled(name) !== undefined
 }
 
 export function nameOf(source: SourceJson): SourceName {
@@ -110,12 +30,10 @@ export function nameOf(source: SourceJson): SourceName {
 /** The same source with other inner sources. One that holds none is returned as it is. */
 export function withInner(source: SourceJson, change: Change): SourceJson {
   const name = nameOf(source)
-  // A plugin's source holds no others.
-  if (!isBuiltIn(name)) return source
-  const inner = INNER[name] as ((json: unknown, change: Change) => unknown) | undefined
-  if (inner === undefined) return source
   const json = (source as Record<string, unknown>)[name]
-  return { [name]: inner(json, (below, keys) => change(below, [name, ...keys])) } as unknown as SourceJson
+  // A plugin's source holds no others.
+  const changed = formatCalled(name)?.inner?.(json, (below, keys) => change(below, [name, ...keys]))
+  return changed === undefined ? source : ({ [name]: changed } as unknown as SourceJson)
 }
 
 /** A source and all sources in it, the outer ones first, each with the keys that lead to it. */
@@ -129,6 +47,6 @@ export function allSources(source: SourceJson): { source: SourceJson; keys: Keys
 }
 
 /** Whether a source, or one in it, is such a one. */
-export function someSource(source: SourceJson, test: (source: SourceJson) => boolean): boolean {
+export function someSource(source: SourceJson, test: (source: SourceJson) => unknown): boolean {
   return allSources(source).some(found => test(found.source))
 }

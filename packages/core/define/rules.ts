@@ -3,6 +3,7 @@
  * order hash covers those that a feed depends on, so a state that was saved under an earlier rule is refused, and the
  * message says which rule is new.
  */
+import { formatCalled } from './format.js'
 import { allSources, nameOf, someSource, zipParts } from './nested.js'
 import type { ZipOf } from './order-types.js'
 import type { SourceJson, SplitJson } from './types.js'
@@ -29,14 +30,11 @@ export function splitRules({ source, groupBy, stratifyBy }: SplitJson): Rule[] {
   return rules
 }
 
-/** The kinds of sources whose samples are files with names, by which a zip pairs them. */
-export const NAMED_BY_FILES: readonly string[] = ['folder', 'files', 'tar', 'npy', 'npz', 'safetensors']
-
 function pairsByKey(zip: ZipOf<SourceJson>): boolean {
   const { entries, by } = zipParts(zip)
   const named = entries
     .map(entry => ('source' in entry ? entry.source : entry))
-    .filter(source => someSource(source, leaf => NAMED_BY_FILES.includes(nameOf(leaf))))
+    .filter(source => someSource(source, leaf => formatCalled(nameOf(leaf))?.facts?.namedByFiles))
   return by === undefined && named.length > 1
 }
 

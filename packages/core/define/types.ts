@@ -3,7 +3,7 @@
  * normal form, in which every shorthand is written out and every default is filled in. Inert data.
  */
 import type { Dtype } from '../basics/dtype.js'
-import type { ConditionJson, WhereJson } from './check/formats/where.js'
+import type { ConditionJson, WhereJson } from './check/where.js'
 import type { BinsJson, BlendOf, NormalBins, NormalOrder, OrderJson, ZipOf } from './order-types.js'
 import type { ChatOptions, TokensJson } from './token-types.js'
 
@@ -41,34 +41,27 @@ export interface CallJson {
 
 // ------------------------------------------------------------------ as written
 
-export type SourceJson =
-  | { tar: TarJson }
-  | { folder: FolderJson }
-  | { files: string | string[] | ListJson }
-  | { zarr: ZarrJson }
-  | { npy: NpyFilesJson }
-  | { npz: ArrayFilesJson }
-  | { safetensors: ArrayFilesJson }
-  | { synthetic: SyntheticJson }
-  | { python: PythonJson }
-  | { kernel: KernelJson }
-  | { arrow: ArrowJson }
-  | { csv: PathsJson | CsvJson }
-  | { jsonl: PathsJson | { path: PathsJson } }
-  | { text: PathsJson | TextLinesJson }
-  | { parquet: ParquetJson }
-  | { hdf5: PathsJson | Hdf5Json }
-  | { netcdf4: PathsJson | Hdf5Json }
-  | { concat: SourceJson[] }
-  | { zip: ZipOf<SourceJson> }
-  | { subset: { source: SourceJson; range?: [number, number]; indices?: number[]; where?: WhereJson } }
-  | { split: SplitJson }
-  | { blend: BlendJson }
-  | { litdata: PathsJson | LitdataJson }
-  | { mds: PathsJson | MdsJson }
-  | { tfrecord: string | string[] | TfrecordJson }
-  | { tokens: TokensJson }
-  | { chat: ChatJson }
+/**
+ * What may be written for each format, by its name. Each format adds itself, in its own folder:
+ * `declare module '…/core/define/types.js' { interface FormatTypes extends TarTypes {} }`.
+ */
+export interface FormatTypes {
+  concat: SourceJson[]
+  zip: ZipOf<SourceJson>
+  subset: SubsetJson
+  split: SplitJson
+  blend: BlendJson
+  synthetic: SyntheticJson
+  python: PythonJson
+  kernel: KernelJson
+  tokens: TokensJson
+  chat: ChatJson
+}
+
+/** What a source is called in a definition: `tar`, `concat`. */
+export type SourceName = keyof FormatTypes
+
+export type SourceJson = { [Name in SourceName]: { [N in Name]: FormatTypes[N] } }[SourceName]
 
 /** Conversations that become rows of tokens, or pairs of answers. */
 export interface ChatJson extends ChatOptions {
@@ -76,99 +69,8 @@ export interface ChatJson extends ChatOptions {
   source: SourceJson
 }
 
-/** A folder of images. `classes`: names in the order of their labels, or the folder whose classes these are. */
-export type FolderJson = string | { path: string; classes?: string | string[]; extensions?: string[] }
-
-/** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
-export interface ListJson {
-  list: string
-  /** The column that holds the paths ("path"), or several of them, by the names that their files get. */
-  path?: string
-  paths?: Record<string, string>
-  /** The folder that they are relative to; that of the list by default. */
-  root?: string
-}
-
-/** Tar shards. `root`: where the shards that a shard list names may lie, besides the folder of the list. */
-export type TarJson = PathsJson | { path: PathsJson; root?: string }
-
 /** A path or pattern, or a list of them. */
 export type PathsJson = string | string[]
-
-/** Parquet files. */
-export type ParquetJson =
-  | PathsJson
-  | { path: PathsJson; where?: WhereJson; root?: string; checksums?: boolean }
-
-/** What the cells of a CSV column are. Text can be read as any field. */
-export type CsvType = 'int' | 'float' | 'bool' | 'text'
-
-/** CSV and TSV files. */
-export interface CsvJson {
-  path: PathsJson
-  /** One character; by default a tab for .tsv and .tab, otherwise a comma. */
-  delimiter?: string
-  /** Whether the first record has the names of the columns; by default true, unless `columns` gives them. */
-  header?: boolean
-  /** Names of the columns, in place of those in the file. */
-  columns?: string[]
-  /** Types of columns; of the others, the first rows decide. */
-  types?: Record<string, CsvType>
-}
-
-/** Files whose lines are samples: columns `text` and `line`. */
-export interface TextLinesJson {
-  path: PathsJson
-  /** Whether lines with nothing but blanks are samples: by default they are. */
-  blankLines?: 'keep' | 'skip'
-}
-
-/** Zarr stores, version 2 or 3: folders, or archives. */
-export type ZarrJson =
-  | string
-  | string[]
-  | {
-      path: string | string[]
-      /** Which arrays are columns: paths in the store, with wildcards; or paths by the names of columns. All by default. */
-      arrays?: string | string[] | Record<string, string>
-      /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
-      rows?: 'axis' | 'groups'
-    }
-/** Folders of LitData, each with its index.json. */
-export interface LitdataJson {
-  path: PathsJson
-  /** Of chunks of tokens: how many a sample has. Without it, samples are what was written. */
-  block?: number
-}
-
-/** Folders of MDS, each with its index.json. */
-export interface MdsJson {
-  path: PathsJson
-}
-
-/** TFRecord files. */
-export interface TfrecordJson {
-  path: string | string[]
-  /** Whether the checksum of each record's data is compared; so it is by default. */
-  check?: boolean
-}
-/** Files with arrays, by paths or patterns. `rows`: each file is a sample (the default), or each step along the arrays' first axis. */
-export type ArrayFilesJson = string | string[] | { path: string | string[]; rows?: 'files' | 'axis' }
-
-/** .npy files: their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
-export type NpyFilesJson =
-  | string
-  | string[]
-  | { path: string | string[]; rows?: 'files' | 'axis'; column?: string }
-
-/** HDF5 and netCDF-4 files. */
-export interface Hdf5Json {
-  path: PathsJson
-  /** Paths of datasets, by the names of their columns; absent: all whose first axes are as long as each other. */
-  datasets?: Record<string, string>
-  /** A sample is a row of the first axis; or all that lies in a group: paths are then patterns, as `data/*\/obs/img`. */
-  rows?: 'axis' | 'groups'
-}
 
 /** Deterministic by index: `images` gives JPEG bytes (columns jpg, cls), `tensors` npy-less raw bytes (column data), `tokens` u16/u32 bytes (column tokens). */
 export interface SyntheticJson {
@@ -214,17 +116,13 @@ export interface KernelOf<Fields extends KernelJson['fields']> extends Omit<Kern
   fields: Fields
 }
 
-/** Arrow files and streams, or folders that Hugging Face's datasets saved. */
-export type ArrowJson =
-  | string
-  | string[]
-  | {
-      path: string | string[]
-      /** Which split of a folder with several. */
-      split?: string
-      /** Where files that its rows name may lie, besides the folder of the table. */
-      root?: string
-    }
+/** Some rows of a source: exactly one of the keys says which. */
+export interface SubsetJson {
+  source: SourceJson
+  range?: [number, number]
+  indices?: number[]
+  where?: WhereJson
+}
 
 export interface SplitJson {
   source: SourceJson

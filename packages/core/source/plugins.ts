@@ -6,12 +6,12 @@ import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { expandHome } from '../basics/path.js'
+import { addLoaded, hasKind } from '../define/format.js'
 import { addPluginSource, pluginSource } from '../define/plugin-sources.js'
 import type { StoreKind } from '../store/store.js'
 import { addStore, checkScheme } from '../store/stores.js'
 import { importWithin } from '../system/node/import-within.js'
 import { checkedSource, type PluginSourceKind } from './plugin-source.js'
-import { addSource, hasSource } from './registry.js'
 
 /** What a plugin's module exports by default. */
 export interface Plugin {
@@ -88,7 +88,7 @@ function register(url: string, exported: unknown): void {
   }
   for (const [scheme, kind] of Object.entries(stores)) addStore(scheme, kind)
   for (const [name, kind] of Object.entries(sources)) {
-    addSource(name, checkedSource(name, url, kind))
+    addLoaded({ [name]: checkedSource(name, url, kind) })
     addPluginSource(name, { url, ...(kind.check && { check: (json, path) => kind.check!(json, path) }) })
   }
 }
@@ -114,7 +114,7 @@ function checkedPlugin(url: string, exported: unknown): Required<Plugin> {
 function checkName(url: string, name: string, kind: unknown): void {
   if (!/^[a-zA-Z]\w*$/.test(name))
     throw wrong(url, `the name of a source is a letter, then letters, digits or underscores, not "${name}"`)
-  if (hasSource(name)) {
+  if (hasKind(name)) {
     const other = pluginSource(name)?.url
     throw wrong(
       url,

@@ -1,12 +1,12 @@
 /** Opens files with arrays (.npy, .npz, .safetensors): finds them, reads their headers or the index of them, counts rows. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
-import type { ArrayFilesJson } from '../../core/define/types.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { type ArrayFormat, type ArraysIndex, obtainArraysIndex } from './index-file.js'
+import type { ArrayFilesJson } from './json.js'
 import type { ArraysManifest } from './manifest.js'
 
 /** Lines that a fingerprint keeps at most. */

@@ -1,6 +1,5 @@
 /** Finds the files that an Arrow source names: files and patterns, or folders of Hugging Face's datasets. */
 import { SourceError } from '../../core/basics/errors.js'
-import type { ArrowJson } from '../../core/define/types.js'
 import {
   type DataFile,
   describeFiles,
@@ -13,6 +12,7 @@ import { prefixOf, resolveName, withoutSlash } from '../../core/source/find/name
 import { statOf } from '../../core/store/access.js'
 import { codeOf, type Stat } from '../../core/store/store.js'
 import { type Stores, schemeOf } from '../../core/store/stores.js'
+import type { ArrowJson } from './format.js'
 import { datasetFolder } from './hugging-face.js'
 
 const WORDS: FileWords = { source: 'arrow', what: 'file' }

@@ -1,18 +1,19 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
-import type { ArrowJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
-import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { ArrowManifest } from './arrow-source.js'
+import { withFiles } from '../pathed/open.js'
+import { type ArrowManifest, ArrowSource } from './arrow-source.js'
 import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
 import { columnsOf } from './columns.js'
 import { classNames } from './features.js'
 import { findArrowFiles } from './find.js'
+import type { ArrowJson } from './format.js'
 import { layoutOf } from './layout.js'
 
 export async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
@@ -171,4 +172,9 @@ function unitStarts(indexes: readonly ArrowIndex[]): Float64Array {
     rows += own[own.length - 1]
   }
   return starts
+}
+
+export const arrow: SourceKind<ArrowJson> = {
+  open: async (json, context, nesting) => withFiles(json, await openArrow(json, context), context, nesting),
+  attach: manifest => new ArrowSource(manifest as ArrowManifest),
 }

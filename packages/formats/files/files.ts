@@ -3,9 +3,10 @@
  * and its name are `path` and `name`. What finds files (open-files.ts, open-list.ts) is loaded when a feed is opened: workers
  * attach to what was found.
  */
-import type { ListJson } from '../../core/define/types.js'
+
 import type { Column, Pieces, Present, SourceKind } from '../../core/source/source.js'
 import { extensionOf, FileListSource } from './file-list-source.js'
+import type { ListJson } from './format.js'
 import { ListSource } from './listed.js'
 import type { FilesManifest } from './open-files.js'
 import type { ListManifest } from './open-list.js'

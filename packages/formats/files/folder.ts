@@ -4,10 +4,10 @@
  * (open-folder.ts) is loaded when a feed is opened: workers attach to what was found.
  */
 
-import type { FolderJson } from '../../core/define/types.js'
 import type { Column, IndexColumn, Pieces, SourceKind } from '../../core/source/source.js'
 import { classOf } from './classes.js'
 import { FileListSource } from './file-list-source.js'
+import type { FolderJson } from './format.js'
 import type { FolderManifest } from './open-folder.js'
 
 export const folder: SourceKind<FolderJson> = {

@@ -5,7 +5,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
-import type { FolderJson } from '../../core/define/types.js'
 import { isHidden } from '../../core/source/find/hidden.js'
 import { prefixOf, resolveFolder } from '../../core/source/find/names.js'
 import { type FoundObject, listObjects } from '../../core/source/find/objects.js'
@@ -22,6 +21,7 @@ import {
   type Some,
   shortHash,
 } from './file-list.js'
+import type { FolderJson } from './format.js'
 
 /** What the decoders can read. */
 export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif']

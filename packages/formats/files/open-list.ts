@@ -4,7 +4,6 @@
  */
 import { basename, dirname, join, relative } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
-import type { ListJson } from '../../core/define/types.js'
 import { combinedFingerprint, joined } from '../../core/source/combine/combined.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
 import { isWithin, tellOfLinks } from '../../core/source/find/within.js'
@@ -31,6 +30,7 @@ import {
   lookedAt,
   shortHash,
 } from './file-list.js'
+import type { ListJson } from './format.js'
 import { buildListIndex, type ListColumn, type ListMeta, type ListWanted, listRoot } from './list-build.js'
 import { IMAGE_EXTENSIONS } from './open-folder.js'
 import { hashOf, localText } from './text-lines.js'

@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
-import type { Hdf5Json } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import { obtainFileIndex } from '../../core/source/index/of-file.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import {
   arePatterns,
@@ -24,7 +24,8 @@ import {
   whatItHas,
 } from './choose.js'
 import type { Dataset } from './dataset.js'
-import { type Hdf5Manifest, NONE } from './hdf5-source.js'
+import type { Hdf5Json } from './format.js'
+import { type Hdf5Manifest, Hdf5Source, NONE } from './hdf5-source.js'
 import { HDF5_INDEX } from './index-build.js'
 
 /** Files that are indexed at the same time. */
@@ -228,4 +229,9 @@ function sharedTexts(texts: readonly string[]): { text: SharedArrayBuffer; start
   const whole = new Uint8Array(text)
   for (const [i, encoded] of bytes.entries()) whole.set(encoded, starts[i])
   return { text, starts: shared(Uint32Array, starts) }
+}
+
+export const hdf5: SourceKind<PathsJson | Hdf5Json> = {
+  open: openHdf5,
+  attach: manifest => new Hdf5Source(manifest as Hdf5Manifest),
 }

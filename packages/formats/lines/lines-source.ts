@@ -3,12 +3,12 @@
  * parsed when it is asked for.
  */
 import { DecodeError } from '../../core/basics/errors.js'
-import type { CsvType } from '../../core/define/types.js'
 import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import { fileKey } from '../../core/source/find/file-key.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
 import { CsvRow } from './csv/row.js'
+import type { CsvType } from './format.js'
 import { JsonRow } from './json/row.js'
 import { TextFile, type TextFileManifest } from './text-file.js'
 

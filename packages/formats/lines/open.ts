@@ -4,20 +4,22 @@
  */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
-import type { CsvJson, PathsJson, TextLinesJson } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import type { FileIndexKind } from '../../core/source/index/of-file.js'
 import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import { openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
+import { CompressedLines } from './compressed-lines.js'
 import type { HeadColumn } from './csv/columns.js'
 import { commonType } from './csv/types.js'
+import type { CsvJson, LinesTypes, TextLinesJson } from './format.js'
 import { type LinesMeta, linesIndex, type RowRules } from './index.js'
-import type { LinesManifest } from './lines-source.js'
+import { type LinesManifest, LinesSource } from './lines-source.js'
 
 /** Files that are scanned at the same time. */
 const SCANS = 2
@@ -230,3 +232,13 @@ function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
   }
   return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
 }
+
+function attach(manifest: Manifest): Source {
+  const { unitStarts } = manifest as LinesManifest
+  if (unitStarts === undefined) return new LinesSource(manifest as LinesManifest)
+  return new CompressedLines(manifest as LinesManifest, unitStarts)
+}
+
+export const jsonl: SourceKind<LinesTypes['jsonl']> = { open: openJsonLines, attach }
+export const csv: SourceKind<LinesTypes['csv']> = { open: openCsv, attach }
+export const text: SourceKind<LinesTypes['text']> = { open: openText, attach }

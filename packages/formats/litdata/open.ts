@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { bytesOfStored } from '../../core/basics/array.js'
 import { SourceError } from '../../core/basics/errors.js'
-import type { LitdataJson, PathsJson } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import type { ArrowManifest } from '../arrow/arrow-source.js'
@@ -22,9 +22,10 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { openArrowRows } from './arrow-rows.js'
+import type { LitdataJson } from './format.js'
 import { readFrames } from './frames.js'
 import { refusal, tokenDtype, typeOf } from './leaf.js'
-import type { LitdataManifest } from './litdata-source.js'
+import { type LitdataManifest, LitdataSource } from './litdata-source.js'
 import { leafNames } from './tree.js'
 
 /** A chunk as index.json has it. */
@@ -300,4 +301,9 @@ function fingerprint(
       'a litdata source without a single sample: its index.json names none, or "block" is too long',
     )
   return { kind: 'litdata', count, digest: hash.digest('hex').slice(0, 32), parts }
+}
+
+export const litdata: SourceKind<PathsJson | LitdataJson> = {
+  open: openLitdata,
+  attach: manifest => new LitdataSource(manifest as LitdataManifest),
 }

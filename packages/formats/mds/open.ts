@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
-import type { MdsJson, PathsJson } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import type { Shard, Unit } from '../shards/manifest.js'
@@ -24,8 +24,9 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { type MdsColumn, refusal } from './encoding.js'
+import type { MdsJson } from './format.js'
 import { checkHashes, type FileTold } from './hashes.js'
-import type { MdsManifest } from './mds-source.js'
+import { type MdsManifest, MdsSource } from './mds-source.js'
 
 const CODECS: Readonly<Record<string, CodecName>> = {
   zstd: 'zstd',
@@ -240,4 +241,9 @@ function readable(forms: readonly MdsColumn[][]): string[] {
 function schemaOf(forms: readonly MdsColumn[][]): MdsManifest['schema'] {
   const found = new Map(forms.flat().map(({ name, encoding }) => [name, { name, type: encoding }]))
   return [...found.values()]
+}
+
+export const mds: SourceKind<PathsJson | MdsJson> = {
+  open: openMds,
+  attach: manifest => new MdsSource(manifest as MdsManifest),
 }

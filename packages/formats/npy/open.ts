@@ -1,12 +1,13 @@
 /** Opens .npy files: an array a file. */
 import { SourceError } from '../../core/basics/errors.js'
-import type { NpyFilesJson } from '../../core/define/types.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
+import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
 import type { ArraysManifest } from '../arrays/manifest.js'
 import { bytesOfType } from '../arrays/member.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf } from '../arrays/read-file.js'
+import type { NpyFilesJson } from './format.js'
 import { columnsOf, frontOf } from './members.js'
 
 const format: ArrayFormat = {
@@ -49,3 +50,5 @@ function named(manifest: ArraysManifest, column: string): ArraysManifest {
     layout: { ...manifest.layout, schema },
   }
 }
+
+export const npy: SourceKind<NpyFilesJson> = { open: openNpyFiles, attach: attachArrays }

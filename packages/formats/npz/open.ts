@@ -3,10 +3,10 @@ import { DecodeError } from '../../core/basics/errors.js'
 import { MOST_HEADER, readNpyFront } from '../../core/basics/npy/front.js'
 import { crc32 } from '../../core/codec/checksum.js'
 import { inflateBeginning } from '../../core/codec/inflate.js'
-import type { ArrayFilesJson } from '../../core/define/types.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { SourceKind } from '../../core/source/source.js'
+import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
-import type { ArraysManifest } from '../arrays/manifest.js'
+import type { ArrayFilesJson } from '../arrays/json.js'
 import { bytesOfType, type Member } from '../arrays/member.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf, type ReadPiece } from '../arrays/read-file.js'
@@ -85,5 +85,7 @@ async function unpackedFront(read: ReadPiece): Promise<Uint8Array> {
   return begun
 }
 
-export const openNpzFiles = (json: ArrayFilesJson, context: OpenContext): Promise<ArraysManifest> =>
-  openArrays(format, json, context)
+export const npz: SourceKind<ArrayFilesJson> = {
+  open: (json, context) => openArrays(format, json, context),
+  attach: attachArrays,
+}

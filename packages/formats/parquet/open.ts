@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
-import type { ParquetJson, PathsJson } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { selectedManifest } from '../../core/source/combine/selected.js'
 import { type DataFile, findDataFiles, fixedFolder } from '../../core/source/find/data-files.js'
@@ -12,10 +12,12 @@ import { IndexFile } from '../../core/source/index/file.js'
 import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, Manifest, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { withFiles } from '../pathed/open.js'
 import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
+import type { ParquetJson } from './format.js'
 import { type ParquetMeta, parquetIndex } from './index.js'
 import { type ParquetManifest, ParquetSource } from './parquet-source.js'
 import { partitionsOf } from './partitions.js'
@@ -186,4 +188,9 @@ function fingerprint(
       },
     )
   return { kind: 'parquet', count, digest: hash.digest('hex').slice(0, 32), parts }
+}
+
+export const parquet: SourceKind<ParquetJson> = {
+  open: async (json, context, nesting) => withFiles(json, await openParquet(json, context), context, nesting),
+  attach: manifest => new ParquetSource(manifest as ParquetManifest),
 }

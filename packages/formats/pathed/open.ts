@@ -14,7 +14,8 @@ import { wrongLength } from '../../core/source/index/of-file.js'
 import { type IndexFound, obtainIndex } from '../../core/source/index/place.js'
 import { type IndexTarget, writeIndex } from '../../core/source/index/write.js'
 import { RowReader } from '../../core/source/row-reader.js'
-import type { IndexColumn, Manifest, OpenContext, Source } from '../../core/source/source.js'
+import type { IndexColumn, Manifest, Nesting, OpenContext, Source } from '../../core/source/source.js'
+import { withValues } from '../../core/source/values/open.js'
 import { ASKED_AT_ONCE, statOf } from '../../core/store/access.js'
 import type { LocalVersion } from '../../core/store/identity.js'
 import { Reader } from '../../core/store/reader.js'
@@ -25,17 +26,15 @@ import { MISSING, NO_PATH, OUTSIDE, type PathedColumn, type PathedManifest } fro
 
 const KIND = 'paths'
 
-/** Gives the values of a column, from an index of them. */
-export type ReadColumn = (name: string) => Promise<IndexColumn | undefined>
-
 /** The table with the files of those wanted columns whose rows have paths that lead to some. `json` is its definition. */
 export async function withFiles(
   json: unknown,
   child: Manifest,
-  source: Source,
   context: OpenContext,
-  readColumn: ReadColumn,
+  { attach }: Nesting,
 ): Promise<Manifest> {
+  const source = attach(child)
+  if (!context.wanted.some(name => source.columns.includes(`${name}.path`))) return child
   using stores = new Stores()
   const given = (json as { root?: string }).root
   const root = given === undefined ? undefined : resolveFolder(context.root, given)
@@ -46,7 +45,8 @@ export async function withFiles(
   const pathed: PathedColumn[] = []
   for (const name of context.wanted) {
     if (!source.columns.includes(name) || !(await leadsSomewhere(source, name, root, stores))) continue
-    const paths = await readColumn(`${name}.path`)
+    const valued = await withValues(json, child, source, [`${name}.path`], context)
+    const paths = attach(valued).index(`${name}.path`)
     if (paths === undefined) continue
     const of = digestOf([child.fingerprint.digest, child.stamp, ...(root === undefined ? [] : [root])])
     const table: Table = { source, name, paths, root, of }

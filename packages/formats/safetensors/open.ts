@@ -6,10 +6,10 @@
 import type { StoredDtype } from '../../core/basics/array.js'
 import { bytesOfStored, countOf } from '../../core/basics/array.js'
 import { DecodeError } from '../../core/basics/errors.js'
-import type { ArrayFilesJson } from '../../core/define/types.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { SourceKind } from '../../core/source/source.js'
+import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
-import type { ArraysManifest } from '../arrays/manifest.js'
+import type { ArrayFilesJson } from '../arrays/json.js'
 import type { Member } from '../arrays/member.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf, type ReadPiece } from '../arrays/read-file.js'
@@ -113,5 +113,7 @@ function tensor(name: string, about: unknown, start: number, bytes: number): Mem
   return { ...place, type: { dtype, shape, item } }
 }
 
-export const openSafetensors = (json: ArrayFilesJson, context: OpenContext): Promise<ArraysManifest> =>
-  openArrays(format, json, context)
+export const safetensors: SourceKind<ArrayFilesJson> = {
+  open: (json, context) => openArrays(format, json, context),
+  attach: attachArrays,
+}

@@ -4,16 +4,16 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
-import type { TarJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
-import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
+import type { TarJson } from './format.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath } from './paths.js'
 import { scatteredIn } from './scattered.js'
-import type { TarManifest } from './tar-source.js'
+import { type TarManifest, TarSource } from './tar-source.js'
 
 /** A shard with more extensions than this has keys with dots rather than so many columns. */
 const MANY_EXTENSIONS = 256
@@ -129,4 +129,9 @@ function indexedColumns(indexes: readonly ShardIndex[]): TarManifest['indexed'] 
       indexes.every(({ meta }) => !meta.columns.includes(name) || meta.small.some(s => s.name === name)),
     )
     .map(([name, type]) => ({ name, type }))
+}
+
+export const tar: SourceKind<TarJson> = {
+  open: openTar,
+  attach: manifest => new TarSource(manifest as TarManifest),
 }

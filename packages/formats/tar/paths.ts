@@ -2,7 +2,6 @@
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
 import { SourceError } from '../../core/basics/errors.js'
-import type { TarJson } from '../../core/define/types.js'
 import {
   type DataFile,
   describeFiles,
@@ -16,6 +15,7 @@ import { folderOf, resolveFolder, resolveName } from '../../core/source/find/nam
 import { boundName, leadsOut } from '../../core/source/find/within.js'
 import { readWhole } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
+import type { TarJson } from './format.js'
 
 export interface ShardPath extends DataFile {
   /** What a shard list says about it. */

@@ -1,18 +1,20 @@
 /** Opens TFRecord files: finds them, and finds or builds the index of each. tfrecord-source.ts reads them while the feed runs. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
-import type { TfrecordJson } from '../../core/define/types.js'
+import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { ColumnLayout } from '../../core/source/layout.js'
-import type { OpenContext } from '../../core/source/source.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
+import type { TfrecordJson } from './format.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
-import type { TfrecordManifest } from './tfrecord-source.js'
+import { PackedTfrecord } from './packed-tfrecord.js'
+import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
 
 export async function openTfrecord(
   json: string | string[] | TfrecordJson,
@@ -81,4 +83,13 @@ function schemaOf(metas: readonly TfrecordMeta[]): ColumnLayout[] {
     for (const column of schema) if (!columns.has(column.name)) columns.set(column.name, column)
   }
   return [...columns.values()]
+}
+
+export const tfrecord: SourceKind<PathsJson | TfrecordJson> = {
+  open: openTfrecord,
+  attach(manifest) {
+    const { unitStarts } = manifest as TfrecordManifest
+    if (unitStarts === undefined) return new TfrecordSource(manifest as TfrecordManifest)
+    return new PackedTfrecord(manifest as TfrecordManifest, unitStarts)
+  },
 }

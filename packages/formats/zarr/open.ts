@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
-import type { ZarrJson } from '../../core/define/types.js'
-import type { Fingerprint, OpenContext } from '../../core/source/source.js'
+import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { type ColumnManifest, ColumnTables, type PartArray } from './column-tables.js'
 import { findStores, type StorePath } from './find/find-stores.js'
@@ -14,6 +13,7 @@ import { FolderObjects, type ZarrObjects } from './find/objects.js'
 import { withoutScales } from './find/scales.js'
 import { selectParts } from './find/select.js'
 import { ZipObjects } from './find/zip-objects.js'
+import type { ZarrJson } from './format.js'
 import {
   checkPlain,
   findChunks,
@@ -24,7 +24,7 @@ import {
 } from './index-chunks.js'
 import { type ArrayMeta, asOneRow } from './meta/array-meta.js'
 import { sharedNumbers, versionBytes } from './versions.js'
-import type { ZarrManifest } from './zarr-source.js'
+import { type ZarrManifest, ZarrSource } from './zarr-source.js'
 
 /** Lines of a fingerprint that say what changed. */
 const MOST_PARTS = 4096
@@ -239,4 +239,9 @@ function stampOf(columns: readonly ColumnManifest[]): string {
     if (versions.texts !== undefined) hash.update(Buffer.from(versions.texts.bytes))
   }
   return hash.digest('hex').slice(0, 32)
+}
+
+export const zarr: SourceKind<ZarrJson> = {
+  open: openZarr,
+  attach: manifest => new ZarrSource(manifest as ZarrManifest),
 }

@@ -1,7 +1,9 @@
 /** The process of cached.ts: makes some batches twice, and prints the samples/s of the second time. */
 import { open } from '../../core/deliver/node/open.js'
+import { loadRegistry } from '../../core/system/node/registry.js'
 import { BATCHES, type CachedTask } from './cached.js'
 
+await loadRegistry()
 const parts: Buffer[] = []
 for await (const part of process.stdin) parts.push(part)
 const { json, options, state } = JSON.parse(Buffer.concat(parts).toString('utf8')) as CachedTask

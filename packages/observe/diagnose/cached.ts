@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { FeedJson } from '../../core/define/types.js'
 import type { OpenOptions } from '../../core/deliver/options.js'
 import type { State } from '../../core/order/state.js'
+import { registryVariable } from '../../core/system/node/registry.js'
 import type { Probes } from '../evidence.js'
 
 /** Batches that are made twice. */
@@ -24,7 +25,10 @@ const SCRIPT = fileURLToPath(new URL('./cached-process.js', import.meta.url))
 /** Undefined: it took longer than `seconds`, or failed. Then nothing is known, and nothing is said. */
 export function measureCached(task: CachedTask, seconds: number): Promise<Probes['cached']> {
   return new Promise(resolve => {
-    const child = spawn(process.execPath, [SCRIPT], { stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, [SCRIPT], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { ...process.env, ...registryVariable() },
+    })
     const late = setTimeout(() => child.kill('SIGKILL'), 1000 * seconds)
     let text = ''
     child.stdout.setEncoding('utf8').on('data', more => {

@@ -1,7 +1,7 @@
-#!/usr/bin/env node
 /** `millrace <verb>`: finds the verb, runs it, prints what it has to say, and turns errors into exit statuses. */
 import { DefinitionError, MillraceError, nearest } from '../../core/basics/errors.js'
 import { version } from '../../core/basics/version.js'
+import { loadRegistry } from '../../core/system/node/registry.js'
 import { exitNow, ownProcess } from '../../core/system/process/exit.js'
 import { fileHandleLimit, filesAWorker, OTHER_FILES } from '../../core/system/process/limits.js'
 import { type Command, groupHelp, help, parse, UsageError, type Verbs } from './command.js'
@@ -18,6 +18,7 @@ const MISUSED = 2
 const FILES = fileHandleLimit()
 
 async function main(words: readonly string[]): Promise<number> {
+  await loadRegistry()
   const [name, ...rest] = words
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     const asked = name === 'help' && rest[0] !== undefined ? await find(rest) : undefined

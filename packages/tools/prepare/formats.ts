@@ -1,6 +1,6 @@
 /** Which format a file or folder has, by its name, and where names don't say it, by its first bytes. */
 import { type Dirent, readdirSync } from 'node:fs'
-import type { SourceName } from '../../core/define/nested.js'
+import { allFormats } from '../../core/define/format.js'
 import type { SourceJson } from '../../core/define/types.js'
 import { expandPattern } from '../../core/source/find/data-files.js'
 import { formatByStart, formatEnd, formatOf } from '../../core/source/find/formats.js'
@@ -20,34 +20,8 @@ export async function sourceOfFormat(path: string, stores: Stores): Promise<Sour
   return sourceOf(format, path)
 }
 
-const sourceOf = (format: SourceName, paths: string | string[]): SourceJson =>
+const sourceOf = (format: string, paths: string | string[]): SourceJson =>
   ({ [format]: paths }) as unknown as SourceJson
-
-/** Files at the top of a folder that say what it is, and a word of theirs where the name alone does not. */
-const BY_FILE: readonly [name: string, word: string, SourceName][] = [
-  ['state.json', '_data_files', 'arrow'],
-  ['dataset_dict.json', 'splits', 'arrow'],
-  ['zarr.json', 'zarr_format', 'zarr'],
-  ['.zgroup', 'zarr_format', 'zarr'],
-  ['.zarray', 'zarr_format', 'zarr'],
-  ['.zmetadata', 'zarr_format', 'zarr'],
-  ['index.json', '"mds"', 'mds'],
-  ['index.json', '"chunk_bytes"', 'litdata'],
-]
-
-/** Formats of which a folder holds many files. */
-const MANY: readonly SourceName[] = [
-  'tar',
-  'arrow',
-  'parquet',
-  'tfrecord',
-  'jsonl',
-  'npz',
-  'npy',
-  'safetensors',
-  'hdf5',
-  'netcdf4',
-]
 
 /** Subfolders that are looked into. */
 const SUBFOLDERS = 64
@@ -60,9 +34,10 @@ export async function sourceOfFolder(path: string, stores: Stores): Promise<Sour
   const folder = path.replace(/(?<=.)\/+$/, '')
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = entries.map(entry => entry.name).sort()
-  for (const [name, word, format] of BY_FILE)
-    if (names.includes(name) && (await startOf(`${folder}/${name}`, stores)).toString().includes(word))
-      return sourceOf(format, path)
+  for (const { name: format, finds } of allFormats())
+    for (const [name, word] of finds?.markers ?? [])
+      if (names.includes(name) && (await startOf(`${folder}/${name}`, stores)).toString().includes(word))
+        return sourceOf(format, path)
   // The table beside the pictures of Hugging Face's ImageFolder.
   for (const name of names.filter(name => /^metadata\.(csv|jsonl)$/.test(name))) {
     const list = await sourceOfFormat(`${folder}/${name}`, stores)
@@ -101,7 +76,8 @@ export function formatsIn(folder: string): Record<string, number> | undefined {
 
 /** Files of the first format that is there, as patterns. */
 function filesOfFormat(folder: string, any: string, names: readonly string[]): SourceJson | undefined {
-  for (const format of MANY) {
+  for (const { name: format, finds } of allFormats()) {
+    if (!finds?.many) continue
     const found = names.filter(name => formatOf(name) === format)
     if (found.length === 0) continue
     const ends = new Set(found.map(name => formatEnd(name)))
@@ -118,5 +94,5 @@ export async function sourceByStart(path: string, stores: Stores): Promise<Sourc
   if (found.length === 0) return undefined
   const start = await startOf(found[0].file, stores).catch(() => Buffer.alloc(0))
   const known = formatByStart(start)
-  return known && sourceOf(known, path)
+  return known === undefined ? undefined : sourceOf(known, path)
 }

@@ -1,5 +1,4 @@
 /** Whether a table is a list of files, such as `train.csv`: the column with their paths. */
-import type { SourceName } from '../../core/define/nested.js'
 import { readRange, statOf } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
 
@@ -19,7 +18,7 @@ export async function startOf(file: string, stores: Stores): Promise<Buffer> {
  * the table. A table that can't be read is named when it is opened.
  */
 export async function columnOfPaths(
-  format: SourceName,
+  format: string,
   table: string,
   stores: Stores,
 ): Promise<string | undefined> {

@@ -3,7 +3,7 @@ import { DefinitionError } from '../../basics/errors.js'
 import { unknownName } from '../../basics/mistakes.js'
 import { isObject } from '../../basics/shape.js'
 import { allSources, withInner } from '../nested.js'
-import type { FeedJson, FieldJson, FolderJson, SourceJson } from '../types.js'
+import type { FeedJson, FieldJson, FormatTypes, SourceJson } from '../types.js'
 
 /** The target with the patch merged into it: objects key by key, null removes, anything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -76,11 +76,12 @@ function withClasses(source: SourceJson, base: SourceJson): SourceJson {
   return own.length === 0 ? source : change(source)
 }
 
-function foldersIn(source: SourceJson): Exclude<FolderJson, string>[] {
+type Folder = Exclude<FormatTypes['folder'], string>
+
+function foldersIn(source: SourceJson): Folder[] {
   return allSources(source).flatMap(found =>
     'folder' in found.source ? [asObject(found.source.folder)] : [],
   )
 }
 
-const asObject = (json: FolderJson): Exclude<FolderJson, string> =>
-  typeof json === 'string' ? { path: json } : json
+const asObject = (json: FormatTypes['folder']): Folder => (typeof json === 'string' ? { path: json } : json)

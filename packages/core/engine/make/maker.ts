@@ -6,11 +6,13 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { MillraceError } from '../../basics/errors.js'
 import { watchProcess } from '../../python/processes.js'
 import { loadPlugins } from '../../source/plugins.js'
+import { loadKinds } from '../../source/registry.js'
 import { openLane } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
 import { JOIN_MS, SpanKind } from '../../spans/span-words.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
+import { loadRegistry } from '../../system/node/registry.js'
 import { useDoor } from '../../system/node/unbroken.js'
 import { giveWay } from '../../system/process/priority.js'
 import { MAKER_THREAD, nameThread } from '../../system/process/thread-name.js'
@@ -189,6 +191,7 @@ class Maker {
     try {
       if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
       await loadPlugins(job.feed.plugins, job.timeout)
+      await loadKinds(job.sources.map(({ manifest }) => manifest))
       const functions = await withTokenizers(job, await loadFunctions(job.feed, job.timeout))
       if (functions.sample || functions.fields.size > 0) this.watchLate(job.id)
       const report = (bad: BadReport): void => this.say({ bad })
@@ -230,6 +233,7 @@ shareMappings(data.mappings)
 live(Life.Running)
 process.on('exit', () => live(Life.None))
 try {
+  await loadRegistry()
   await new Maker(data).run()
 } catch (error) {
   // An error of ours ends the thread, as if nothing looked after late errors.

@@ -4,7 +4,7 @@
  */
 import { runInNewContext } from 'node:vm'
 import { SourceError } from '../../basics/errors.js'
-import { NAMED_BY_FILES } from '../../define/rules.js'
+import { formatCalled } from '../../define/format.js'
 import { hashKey } from '../index/key-hash.js'
 import type { Manifest, Source } from '../source.js'
 
@@ -27,7 +27,7 @@ export function isNamedByFiles(manifest: Manifest): boolean {
   if (child !== undefined) return AROUND.includes(kind) && isNamedByFiles(child)
   // The keys of a zip are those of its first source.
   if (children !== undefined) return (kind === 'zip' ? children.slice(0, 1) : children).every(isNamedByFiles)
-  return NAMED_BY_FILES.includes(kind) && rows !== 'axis'
+  return formatCalled(kind)?.facts?.namedByFiles === true && rows !== 'axis'
 }
 
 /** A source of a zip: its number there, and what its keys are compared by. */

@@ -7,6 +7,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { EngineError, MillraceError, SourceError } from '../../basics/errors.js'
 import type { Maybe } from '../../basics/maybe.js'
 import { within } from '../process/exit.js'
+import { loadRegistry } from './registry.js'
 import { threadFlags } from './thread-flags.js'
 
 /** How long (ms) a thread may take to load what it needs, before it is ended all the same. */
@@ -115,6 +116,7 @@ export function serve<Setup, Task, Result>(
     }
   }
   guarded(async () => {
+    await loadRegistry()
     await load?.(workerData as Setup)
     const handle = start(workerData as Setup)
     parentPort!.on('message', (task: Task) =>

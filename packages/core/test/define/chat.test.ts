@@ -1,8 +1,8 @@
 /** Feeds of conversations: their fields follow from the source, and keys that don't go together are refused by name. */
 import { expect, test } from 'vitest'
 import { expectRefused } from '../../../../test/support/refusal.js'
+import { blend, chat, jsonl, split, tokens } from '../../../all/index.js'
 import { feed } from '../../define/build/feed.js'
-import { blend, chat, jsonl, split, tokens } from '../../define/build/sources.js'
 import { validateFeed } from '../../define/check/validate.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { ChatJson } from '../../define/types.js'

@@ -1,6 +1,18 @@
 /** Builders: the JSON they make, that nothing is lost on the way there and back, and the types of the batches. */
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import * as sources from '../../../all/index.js'
+import {
+  blend,
+  folder,
+  sequential,
+  shuffle,
+  split,
+  subset,
+  synthetic,
+  tar,
+  weighted,
+} from '../../../all/index.js'
 import type { BatchOf, FieldMap } from '../../define/build/batch-types.js'
 import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../define/build/feed.js'
 import type { Field } from '../../define/build/field.js'
@@ -17,18 +29,6 @@ import {
   points,
   text,
 } from '../../define/build/fields.js'
-import * as sources from '../../define/build/sources.js'
-import {
-  blend,
-  folder,
-  sequential,
-  shuffle,
-  split,
-  subset,
-  synthetic,
-  tar,
-  weighted,
-} from '../../define/build/sources.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { OperatorParams } from '../../define/operators/table.js'
 import type { FeedJson, FieldJson } from '../../define/types.js'

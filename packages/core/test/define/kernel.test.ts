@@ -1,8 +1,8 @@
 /** Feeds whose source is a kernel: their fields are the kernel's, and what can't be is refused by name. */
 import { describe, expect, test } from 'vitest'
 import { expectRefused } from '../../../../test/support/refusal.js'
+import { kernel } from '../../../all/index.js'
 import { feed } from '../../define/build/feed.js'
-import { kernel } from '../../define/build/sources.js'
 import { kernelThreads } from '../../define/check/kernel.js'
 import { validateFeed } from '../../define/check/validate.js'
 import { applyVariant } from '../../define/check/variants.js'

@@ -2,9 +2,10 @@
 import { expect, it } from 'vitest'
 import { columnsAreKnown, pythonSources } from '../../define/check/sources.js'
 import { codeInSource } from '../../define/code.js'
-import { allSources, COMBINATORS, type SourceName, withInner } from '../../define/nested.js'
+import { formatsThat } from '../../define/format.js'
+import { allSources, withInner } from '../../define/nested.js'
 import { rulesOf } from '../../define/rules.js'
-import type { PythonJson, SourceJson } from '../../define/types.js'
+import type { PythonJson, SourceJson, SourceName } from '../../define/types.js'
 
 const python = (name: string): SourceJson & { python: PythonJson } => ({
   python: { payload: `/tmp/${name}`, hash: name, count: 4, name },
@@ -27,7 +28,7 @@ const AROUND: Partial<
 }
 
 it('is tested for every combinator', () => {
-  expect(Object.keys(AROUND)).toEqual(COMBINATORS)
+  expect(Object.keys(AROUND)).toEqual(formatsThat(({ inner }) => inner))
 })
 
 for (const [name, [make, ...paths]] of Object.entries(AROUND)) {

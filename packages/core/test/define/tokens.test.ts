@@ -1,8 +1,8 @@
 /** Feeds of tokens: their fields follow from the source, and keys that don't go together are refused by name. */
 import { describe, expect, test } from 'vitest'
 import { expectRefused } from '../../../../test/support/refusal.js'
+import { blend, shuffle, subset, tokens } from '../../../all/index.js'
 import { feed } from '../../define/build/feed.js'
-import { blend, shuffle, subset, tokens } from '../../define/build/sources.js'
 import { validateFeed } from '../../define/check/validate.js'
 import { applyVariant } from '../../define/check/variants.js'
 import { normalizeFeed } from '../../define/normalize.js'

@@ -1,6 +1,6 @@
 /** Names and types of the columns of a CSV file: from its header and its first rows. */
 import { MillraceError, SourceError } from '../../../core/basics/errors.js'
-import type { CsvType } from '../../../core/define/types.js'
+import type { CsvType } from '../format.js'
 import { cellsOf } from './cells.js'
 import { commonType, typeOfCell } from './types.js'
 

@@ -1,7 +1,7 @@
 /** The wanted columns of a CSV record, as values of their types. */
 import { DecodeError } from '../../../core/basics/errors.js'
-import type { CsvType } from '../../../core/define/types.js'
 import type { Column } from '../../../core/source/source.js'
+import type { CsvType } from '../format.js'
 import type { TextFileManifest } from '../text-file.js'
 import { type OnCell, readCells } from './cells.js'
 import { cellValue } from './types.js'

@@ -3,8 +3,8 @@
  * So digits that a number would lose (leading zeros, as in postal codes) make a column text.
  */
 import { DecodeError } from '../../../core/basics/errors.js'
-import type { CsvType } from '../../../core/define/types.js'
 import type { Column } from '../../../core/source/source.js'
+import type { CsvType } from '../format.js'
 import { MOST_DIGITS } from '../json/number.js'
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/

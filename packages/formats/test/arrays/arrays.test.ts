@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { retried, SlowStore } from '../../../../test/support/slow-store.mjs'
 import { countOf, isTiled } from '../../../core/basics/array.js'
 import { DecodeError, SourceError } from '../../../core/basics/errors.js'
-import type { ArrayFilesJson, SourceJson } from '../../../core/define/types.js'
+import type { SourceJson } from '../../../core/define/types.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { RowReader, readUnread } from '../../../core/source/row-reader.js'
 import type { Column, Manifest, Source } from '../../../core/source/source.js'
@@ -16,6 +16,7 @@ import { addStore, Stores } from '../../../core/store/stores.js'
 import { conforms } from '../../../core/test/source/conformance.js'
 import { numbersOf, plainArray } from '../../../pixels/decode/array/plain-array.js'
 import { verify } from '../../../tools/prepare/verify/verify.js'
+import type { ArrayFilesJson } from '../../arrays/json.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrays')
 const { files } = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as {

@@ -16,13 +16,13 @@ import { digest, type FeedJson, type State, using } from '../../../../test/suppo
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { slowStore } from '../../../../test/support/slow-store.mjs'
 import { SourceError } from '../../../core/basics/errors.js'
-import type { ArrowJson } from '../../../core/define/types.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import type { Source } from '../../../core/source/source.js'
 import { addStore } from '../../../core/store/stores.js'
 import { conforms, readRow } from '../../../core/test/source/conformance.js'
 import { inspect } from '../../../tools/prepare/inspect.js'
 import { sourceAt } from '../../../tools/prepare/locate.js'
+import type { ArrowJson } from '../../arrow/format.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrow')
 const copy = (name: string, to: string): void => copyFileSync(join(golden, name), to)

@@ -16,12 +16,12 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { READERS } from '../../../core/basics/element.js'
 import { DecodeError, SourceError } from '../../../core/basics/errors.js'
-import type { ArrowJson } from '../../../core/define/types.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { needOf } from '../../../core/source/row-reader.js'
 import type { ByteRange, Column, Source } from '../../../core/source/source.js'
 import { readPieces, readRow } from '../../../core/test/source/conformance.js'
 import type { ArrowManifest } from '../../arrow/arrow-source.js'
+import type { ArrowJson } from '../../arrow/format.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrow')
 const home = temporaryFolder()

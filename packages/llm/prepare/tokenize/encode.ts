@@ -1,5 +1,6 @@
 /** What a thread does: reads the documents of a task, tokenises them, and writes a part. */
 import { DecodeError, SourceError } from '../../../core/basics/errors.js'
+import { loadKinds } from '../../../core/source/registry.js'
 import type { Manifest } from '../../../core/source/source.js'
 import type { Handler } from '../../../core/system/node/threads.js'
 import { attachTokenizer, type OpenedTokenizer } from '../../tokenize/open.js'
@@ -119,6 +120,7 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
 /** Loaded where there are tables: they bring the formats of all sources along. */
 async function openRows(manifest: Manifest, key: string): Promise<RowTexts> {
   const { RowTexts } = await import('./read/rows.js')
+  await loadKinds([manifest])
   return new RowTexts(manifest, key)
 }
 

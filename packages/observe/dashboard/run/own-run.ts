@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { MillraceError } from '../../../core/basics/errors.js'
 import { attachSpans } from '../../../core/spans/attach.js'
+import { registryVariable } from '../../../core/system/node/registry.js'
 
 /** Bytes of what it says at last that are kept, in case it fails. */
 const KEPT = 4096
@@ -29,7 +30,7 @@ export class OwnRun {
     const child = spawn(
       process.execPath,
       [cli, 'run', feed, '--endless', '--starter', String(process.pid), ...options],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...registryVariable() } },
     )
     const run = new OwnRun(child)
     while (!run.isOpen) {

@@ -3,6 +3,7 @@
  * parent is gone.
  */
 import { MillraceError } from '../../../core/basics/errors.js'
+import { loadRegistry } from '../../../core/system/node/registry.js'
 import { exitNow, ownProcess } from '../../../core/system/process/exit.js'
 import type { Message } from './task.js'
 
@@ -14,7 +15,8 @@ export function serve<Task, Answer, Told>(
   ownProcess()
   process.on('disconnect', () => exitNow(1))
   process.once('message', (task: Task) => {
-    measure(task, what => void send({ type: 'told', what }))
+    loadRegistry()
+      .then(() => measure(task, what => void send({ type: 'told', what })))
       .then(
         answer => send({ type: 'answer', answer }),
         error => send({ type: 'failed', ...failure(error) }),

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BudgetError, DefinitionError, MillraceError } from '../../../core/basics/errors.js'
+import { registryVariable } from '../../../core/system/node/registry.js'
 import type { Message, RunAnswer, RunTask } from './task.js'
 
 /** Of what a process says on stderr, so much is kept for the message when it fails. */
@@ -37,7 +38,9 @@ export function startChild<Task, Answer, Told>(
 ): Child<Answer> {
   // What a user's functions print on stdout is no word of ours. By "advanced", NaN and Infinity stay what they are.
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(script)], {
-    ...{ stdio: ['ignore', 'ignore', 'pipe', 'ipc'], serialization: 'advanced' },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    env: { ...process.env, ...registryVariable() },
   })
   let said = ''
   child.stderr?.setEncoding('utf8').on('data', text => {

@@ -15,19 +15,21 @@ import {
   text,
   withDefault,
 } from '../../../basics/shape.js'
+import { formatCalled } from '../../format.js'
 import type { BlendJson, SourceJson } from '../../types.js'
 
 const above = number({ above: 0 })
 
-/** `inner` parses the sources of entries, `tokens` what is said of the files of a list. */
-export function blendParser(inner: Parser<SourceJson>, tokens: Parser<unknown>): Parser<BlendJson> {
+/** `inner` parses the sources of entries. */
+export function blendParser(inner: Parser<SourceJson>): Parser<BlendJson> {
   /** Token files by a list have their path, and a name, from there. */
   const template: Parser<unknown> = (value, path) => {
     if (!isObject(value)) throw wrong(path, 'what the files of the list are, such as {"length": 2048}', value)
     for (const key of ['path', 'name'])
       if (value[key] !== undefined)
         throw new DefinitionError(at(path, key), 'comes from the list: leave it out')
-    const { path: _, ...rest } = tokens({ ...value, path: 'list' }, path) as Record<string, unknown>
+    const tokens = formatCalled('tokens')!
+    const { path: _, ...rest } = tokens.shape({ ...value, path: 'list' }, path) as Record<string, unknown>
     return rest
   }
 

@@ -6,7 +6,8 @@ import type { Dtype } from '../../../basics/dtype.js'
 import { DefinitionError } from '../../../basics/errors.js'
 import { at, unknownName, wrong } from '../../../basics/mistakes.js'
 import { isObject, object, oneOf, optional, text } from '../../../basics/shape.js'
-import { COMBINATORS, nameOf, withInner } from '../../nested.js'
+import { formatCalled } from '../../format.js'
+import { holdsSources, nameOf, withInner } from '../../nested.js'
 import type { TokenColumn, TokenPack, TokensJson } from '../../token-types.js'
 import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../../types.js'
 import { parseSource } from '../sources.js'
@@ -143,7 +144,8 @@ function shapeOf(source: SourceJson, path = 'source'): TokenShape | undefined {
 
 /** The sources whose rows a source gives: what makes rows of others, as chats do, counts, and not what it is made of. */
 function rowSources(source: SourceJson, keys: readonly (string | number)[] = []): RowSource[] {
-  if ('chat' in source || !COMBINATORS.includes(nameOf(source))) return [{ source, keys }]
+  const name = nameOf(source)
+  if (!holdsSources(name) || formatCalled(name)?.facts?.remade) return [{ source, keys }]
   const found: RowSource[] = []
   withInner(source, (inner, below) => {
     found.push(...rowSources(inner, [...keys, ...below]))

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { MillraceError } from '../../../../core/basics/errors.js'
 import { SpanFile } from '../../../../core/spans/file.js'
+import { registryVariable } from '../../../../core/system/node/registry.js'
 
 /** Longer (ms) than a worker that has nothing to do holds spans back. */
 const HELD = 30
@@ -33,7 +34,10 @@ export async function recordTrace(path: string, limit?: number): Promise<Recorde
   const main = fileURLToPath(new URL('../../main.js', import.meta.url))
   const words = ['trace', 'record', String(process.pid), '--out', path, '--json']
   if (limit !== undefined) words.push('--limit', String(limit))
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...registryVariable() },
+  })
   let said = ''
   let result = ''
   child.stdout.on('data', data => {

@@ -1,7 +1,7 @@
 /** Conditions on columns: `{"width": {">=": 256}, "label": [1, 2]}`, and how they are joined: `$any`, `$all`, `$not`. */
-import { DefinitionError } from '../../../basics/errors.js'
-import { at, unknownName, wrong } from '../../../basics/mistakes.js'
-import { isObject, list, type Parser } from '../../../basics/shape.js'
+import { DefinitionError } from '../../basics/errors.js'
+import { at, unknownName, wrong } from '../../basics/mistakes.js'
+import { isObject, list, type Parser } from '../../basics/shape.js'
 
 /** A value, null where there is none, any of a list, or comparisons that all hold. */
 export type ConditionJson =
@@ -64,3 +64,8 @@ export const where: Parser<WhereJson> = (value, path) => {
   }
   return value as WhereJson
 }
+
+/** In a patch of a variant, null removes. Within a list it stays what it is. */
+export const whereJson = (where: WhereJson): WhereJson => (hasNull(where) ? { $all: [where] } : where)
+const hasNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value as object).some(hasNull))

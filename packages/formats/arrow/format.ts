@@ -1,0 +1,43 @@
+/** Arrow files and streams, and folders that Hugging Face's datasets saved. */
+import { either, isObject, object, optional, text } from '../../core/basics/shape.js'
+import { paths } from '../../core/define/check/paths.js'
+import type { Format } from '../../core/define/format.js'
+import type { PathsJson, SourceJson } from '../../core/define/types.js'
+import { withOptions } from '../paths.js'
+
+interface ArrowOptions {
+  /** Which split of a folder with several. */
+  split?: string
+  /** Where files that its rows name may lie, besides the folder of the table. */
+  root?: string
+}
+export type ArrowJson = PathsJson | ({ path: PathsJson } & ArrowOptions)
+export interface ArrowTypes {
+  arrow: ArrowJson
+}
+
+declare module '../../core/define/types.js' {
+  interface FormatTypes extends ArrowTypes {}
+}
+
+/** Arrow files and streams (Feather too), or a folder that Hugging Face's datasets saved: rows are samples. */
+export const arrow = (path: PathsJson, options: ArrowOptions = {}): SourceJson => ({
+  arrow: withOptions(path, options),
+})
+
+export const arrowFormat: Format<ArrowJson> = {
+  name: 'arrow',
+  says: "Arrow files and streams, or a folder that Hugging Face's datasets saved: a row is a sample.",
+  example: 'train-*.arrow',
+  shape: either(isObject, object({ path: paths, split: optional(text), root: optional(text) }), paths),
+  finds: {
+    names: /\.(arrow|feather)$/i,
+    start: start => start.toString('latin1', 0, 6) === 'ARROW1',
+    markers: [
+      ['state.json', '_data_files'],
+      ['dataset_dict.json', 'splits'],
+    ],
+    many: true,
+  },
+  load: async () => (await import('./open.js')).arrow,
+}

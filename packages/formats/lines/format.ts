@@ -1,0 +1,113 @@
+/** Text files: JSON lines, CSV, and lines as they are. */
+import { wrong } from '../../core/basics/mistakes.js'
+import {
+  boolean,
+  either,
+  isObject,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  record,
+  text,
+} from '../../core/basics/shape.js'
+import { paths } from '../../core/define/check/paths.js'
+import type { Format } from '../../core/define/format.js'
+import type { PathsJson, SourceJson } from '../../core/define/types.js'
+import { oneOrMore, withOptions } from '../paths.js'
+
+/** What the cells of a CSV column are. Text can be read as any field. */
+export type CsvType = 'int' | 'float' | 'bool' | 'text'
+
+interface CsvOptions {
+  /** One character; by default a tab for .tsv and .tab, otherwise a comma. */
+  delimiter?: string
+  /** Whether the first record has the names of the columns; by default true, unless `columns` gives them. */
+  header?: boolean
+  /** Names of the columns, in place of those in the file. */
+  columns?: string[]
+  /** Types of columns; of the others, the first rows decide. */
+  types?: Record<string, CsvType>
+}
+/** CSV and TSV files. */
+export type CsvJson = { path: PathsJson } & CsvOptions
+
+interface TextOptions {
+  /** Whether lines with nothing but blanks are samples: by default they are. */
+  blankLines?: 'keep' | 'skip'
+}
+/** Files whose lines are samples: columns `text` and `line`. */
+export type TextLinesJson = { path: PathsJson } & TextOptions
+
+export interface LinesTypes {
+  csv: PathsJson | CsvJson
+  jsonl: PathsJson | { path: PathsJson }
+  text: PathsJson | TextLinesJson
+}
+
+declare module '../../core/define/types.js' {
+  interface FormatTypes extends LinesTypes {}
+}
+
+/** CSV and TSV files: a record is a sample, its cells are the columns. */
+export const csv = (path: PathsJson, options: CsvOptions = {}): SourceJson => ({
+  csv: withOptions(path, options),
+})
+
+/** JSON lines: an object in each line is a sample, its keys are the columns. */
+export const jsonl = (...paths: string[]): SourceJson => ({ jsonl: oneOrMore(paths) })
+
+/** Lines of text files: columns text and line. */
+export const textLines = (path: PathsJson, options: TextOptions = {}): SourceJson => ({
+  text: withOptions(path, options),
+})
+
+const TYPES: readonly CsvType[] = ['int', 'float', 'bool', 'text']
+
+const delimiter: Parser<string> = (value, path) => {
+  const one = text(value, path)
+  if (one.length === 1 && one.charCodeAt(0) < 128 && !/["\n\r]/.test(one)) return one
+  throw wrong(path, 'one ASCII character, such as ";" or "\\t"', value)
+}
+
+export const jsonlFormat: Format<LinesTypes['jsonl']> = {
+  name: 'jsonl',
+  says: 'JSON lines: the object in a line is a sample.',
+  example: 'train-*.jsonl.gz',
+  shape: either(isObject, object({ path: paths }), paths),
+  finds: { names: /\.(jsonl|ndjson)(\.gz|\.zst)?$/i, many: true },
+  facts: { moreColumns: true },
+  load: async () => (await import('./open.js')).jsonl,
+}
+
+export const csvFormat: Format<LinesTypes['csv']> = {
+  name: 'csv',
+  says: 'CSV and TSV files: a record is a sample.',
+  example: { path: 'train.csv', types: { id: 'text' } },
+  shape: either(
+    isObject,
+    object({
+      path: paths,
+      delimiter: optional(delimiter),
+      header: optional(boolean),
+      columns: optional(list(text, 'a list of names', { min: 1 })),
+      types: optional(record(oneOf(TYPES, 'type'), 'types by column, such as {"id": "text"}')),
+    }),
+    paths,
+  ),
+  finds: { names: /\.[ct]sv(\.gz|\.zst)?$/i },
+  load: async () => (await import('./open.js')).csv,
+}
+
+export const textFormat: Format<LinesTypes['text']> = {
+  name: 'text',
+  says: 'Text files: a line is a sample.',
+  example: 'corpus/*.txt',
+  shape: either(
+    isObject,
+    object({ path: paths, blankLines: optional(oneOf(['keep', 'skip'], 'choice')) }),
+    paths,
+  ),
+  load: async () => (await import('./open.js')).text,
+}

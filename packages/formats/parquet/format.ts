@@ -1,0 +1,44 @@
+/** Parquet files. */
+
+import { boolean, either, isObject, object, optional, text } from '../../core/basics/shape.js'
+import { paths } from '../../core/define/check/paths.js'
+import { type WhereJson, where, whereJson } from '../../core/define/check/where.js'
+import type { Format } from '../../core/define/format.js'
+import type { PathsJson, SourceJson } from '../../core/define/types.js'
+import { withOptions } from '../paths.js'
+
+interface ParquetOptions {
+  where?: WhereJson
+  root?: string
+  checksums?: boolean
+}
+export type ParquetJson = PathsJson | ({ path: PathsJson } & ParquetOptions)
+export interface ParquetTypes {
+  parquet: ParquetJson
+}
+
+declare module '../../core/define/types.js' {
+  interface FormatTypes extends ParquetTypes {}
+}
+
+/** Parquet files: a row is a sample; its columns are those of the files. `where` takes the rows that meet conditions on columns. */
+export const parquet = (path: PathsJson, options: ParquetOptions = {}): SourceJson => ({
+  parquet: withOptions(path, { ...options, ...(options.where && { where: whereJson(options.where) }) }),
+})
+
+export const parquetFormat: Format<ParquetJson> = {
+  name: 'parquet',
+  says: 'Parquet files: a row is a sample.',
+  example: 'train-*.parquet',
+  shape: either(
+    isObject,
+    object({ path: paths, where: optional(where), root: optional(text), checksums: optional(boolean) }),
+    paths,
+  ),
+  finds: {
+    names: /\.(parquet|pq)$/i,
+    start: start => start.toString('latin1', 0, 4) === 'PAR1',
+    many: true,
+  },
+  load: async () => (await import('./open.js')).parquet,
+}

@@ -1,0 +1,70 @@
+/** Zarr stores, version 2 or 3. */
+import {
+  either,
+  isObject,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  record,
+  text,
+} from '../../core/basics/shape.js'
+import { paths } from '../../core/define/check/paths.js'
+import type { Format } from '../../core/define/format.js'
+import type { PathsJson, SourceJson } from '../../core/define/types.js'
+import { withOptions } from '../paths.js'
+
+interface ZarrOptions {
+  /** Which arrays are columns: paths in the store, with wildcards; or paths by the names of columns. All by default. */
+  arrays?: string | string[] | Record<string, string>
+  /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
+  rows?: 'axis' | 'groups'
+}
+/** Folders, or archives. */
+export type ZarrJson = PathsJson | ({ path: PathsJson } & ZarrOptions)
+export interface ZarrTypes {
+  zarr: ZarrJson
+}
+
+declare module '../../core/define/types.js' {
+  interface FormatTypes extends ZarrTypes {}
+}
+
+/**
+ * Zarr arrays of version 2 or 3, whose first axis is the rows: `zarr('train.zarr', { arrays: { image: 'images', label: 'y' } })`.
+ * With `rows: 'groups'` each group is a row.
+ */
+export const zarr = (path: PathsJson, options: ZarrOptions = {}): SourceJson => ({
+  zarr: withOptions(path, options),
+})
+
+const arrays: Parser<unknown> = either(
+  isObject,
+  record(text, 'paths of arrays by the names of columns, such as {"image": "images"}'),
+  paths,
+)
+
+export const zarrFormat: Format<ZarrJson> = {
+  name: 'zarr',
+  says: 'Zarr arrays of version 2 or 3: a step along the first axis is a sample, or a group is.',
+  example: { path: 'train.zarr', arrays: { image: 'images', label: 'y' } },
+  shape: either(
+    isObject,
+    object({
+      path: paths,
+      arrays: optional(arrays),
+      rows: optional(oneOf(['axis', 'groups'], 'kind of rows')),
+    }),
+    paths,
+  ),
+  finds: {
+    names: /\.zarr(\.zip)?\/?$/i,
+    markers: [
+      ['zarr.json', 'zarr_format'],
+      ['.zgroup', 'zarr_format'],
+      ['.zarray', 'zarr_format'],
+      ['.zmetadata', 'zarr_format'],
+    ],
+  },
+  load: async () => (await import('./open.js')).zarr,
+}
