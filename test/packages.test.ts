@@ -10,11 +10,10 @@ const packages = join(import.meta.dirname, '../packages')
 
 /** Imports that still go upwards, by package and what it imports. Their number may only fall. */
 const UPWARD: Record<string, number> = {
-  'core → cuda': 16,
   'core → formats': 19,
   'core → llm': 19,
-  'core → observe': 40,
-  'core → pixels': 31,
+  'core → observe': 39,
+  'core → pixels': 30,
   'pixels → llm': 3,
 }
 

@@ -15,6 +15,8 @@
  */
 import './registry.js'
 
+import { deviceOpener } from '../core/deliver/node/device.js'
+
 export type { Dtype } from '../core/basics/dtype.js'
 export {
   BudgetError,
@@ -63,7 +65,7 @@ export {
 export type { TokensFeedJson } from '../core/define/token-feed.js'
 export type { FeedJson, KernelFeedJson } from '../core/define/types.js'
 export { Batch, type Ragged } from '../core/deliver/node/batch.js'
-export { type CudaKernel, cuda } from '../core/deliver/node/cuda.js'
+export type { DeviceArray, DeviceRagged } from '../core/deliver/node/device.js'
 export type { Loader } from '../core/deliver/node/loader.js'
 export { open } from '../core/deliver/node/open.js'
 export type { OpenOptions } from '../core/deliver/options.js'
@@ -74,7 +76,7 @@ export type { ByteRange, Column, IndexColumn, Manifest, OpenContext, Source } fr
 export { type AttachedSpans, attachSpans, type SpanWriter, spanWriters } from '../core/spans/attach.js'
 export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from '../core/spans/reader.js'
 export type { Store, StoreKind } from '../core/store/store.js'
-export type { DeviceArray, DeviceRagged } from '../cuda/device/array.js'
+export { type CudaKernel, cuda } from '../cuda/cuda.js'
 export { CudaError } from '../cuda/driver/index.js'
 export { arrow } from '../formats/arrow/format.js'
 export { files, folder } from '../formats/files/format.js'
@@ -109,3 +111,9 @@ export {
 } from '../observe/log/read.js'
 export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
 export type { LoaderStats } from '../observe/stats.js'
+
+// Loaded by the first feed that has a device: a program without a GPU starts sooner without it.
+deviceOpener(async (choice, feed, notice) => {
+  const { DeviceRun } = await import('../cuda/device/device-run.js')
+  return DeviceRun.open(choice, feed, { notice })
+})

@@ -1,6 +1,7 @@
 /** What a run has done so far, as plain numbers. */
 
 import type { NormalFeed } from '../core/define/types.js'
+import type { DeviceStats } from '../core/deliver/node/device.js'
 import { decoderVersions } from '../pixels/decode/picture/image.js'
 import type { Accounting } from './evidence.js'
 import { STALL } from './stall.js'
@@ -55,16 +56,6 @@ export interface BadSample {
   id: string
   stage: string
   message: string
-}
-
-export interface DeviceStats {
-  name: string
-  /** Who decodes images at present. */
-  decode: 'cpu' | 'gpu' | 'both'
-  /** The device's decoder and its version, where there is one. */
-  decoder?: string
-  /** Pictures that it refused, and the CPU decoded. */
-  refused: number
 }
 
 /** What is asked of a feed that is being made. */

@@ -11,8 +11,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { TypedArray } from '../../packages/core/basics/dtype.js'
 import type { FeedJson } from '../../packages/core/define/types.js'
 import type { Batch, Ragged } from '../../packages/core/deliver/node/batch.js'
+import type { DeviceArray, DeviceRagged } from '../../packages/core/deliver/node/device.js'
 import { open } from '../../packages/core/deliver/node/open.js'
-import { DeviceArray, type DeviceRagged } from '../../packages/cuda/device/array.js'
 import { temporaryFolder } from '../support/folder.js'
 import { compiledKernels } from '../support/gpu/compiled-kernels.js'
 import { kernelLibrary, withoutCompiler } from '../support/gpu/cuda-host.js'
@@ -84,7 +84,7 @@ async function seen(batch: Batch, names: readonly string[]): Promise<Seen> {
 }
 
 async function onHost(value: TypedArray | DeviceArray): Promise<TypedArray> {
-  return value instanceof DeviceArray ? value.copyToHost() : value
+  return 'copyToHost' in value ? value.copyToHost() : value
 }
 
 /** Hashes of the parts of an array, in its order in memory. */

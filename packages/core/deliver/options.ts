@@ -13,9 +13,10 @@ import type { OnProgress } from '../source/source.js'
 import { isLevel } from '../spans/level.js'
 import type { LevelName } from '../spans/span-words.js'
 import { autoWorkers } from '../system/process/limits.js'
-import type { DeviceChoice, DeviceOptions } from './device-options.js'
+import type { DeviceOptions } from './device-options.js'
 import { rankOf } from './launcher.js'
 import { type LogOptions, logOf } from './live/options.js'
+import type { OpenDevice } from './node/device.js'
 import { DEPTH, TIMEOUT } from './protocol-facts.js'
 
 export interface OpenOptions extends DeviceOptions {
@@ -125,8 +126,8 @@ const NAMES: Record<keyof OpenOptions, true> = {
 }
 
 export interface OpenedOptions extends FeedingOptions {
-  /** The device that this process delivers to. */
-  device?: DeviceChoice
+  /** Opens the device that this process delivers to. */
+  device?: OpenDevice
   rankFrom: string
   /** What the tuner may change. */
   tuned: { workers: boolean; depth: boolean; claim: boolean; decoder: boolean }

@@ -1,17 +1,15 @@
 /** Arrays on the device, as a batch has them in place of typed arrays. */
 import { DTYPES, type Dtype, elements, type TypedArray } from '../../core/basics/dtype.js'
+import type { DeviceArray } from '../../core/deliver/node/device.js'
 
 /** Reads bytes of the device; refuses when the batch that they belong to is gone. */
 export type Download = (pointer: bigint, bytes: number) => Promise<Uint8Array<ArrayBuffer>>
 
-/** An array on the device. It is finished: whatever is launched from now on, on any stream, sees its values. */
-export class DeviceArray {
+export class CudaArray implements DeviceArray {
   constructor(
-    /** Address of the first element, in the device's primary context. */
     readonly devicePointer: bigint,
     readonly dtype: Dtype,
     readonly shape: readonly number[],
-    /** From one element to the next along each axis, in elements. */
     readonly strides: readonly number[],
     private readonly download: Download,
   ) {}
@@ -20,20 +18,10 @@ export class DeviceArray {
     return elements(this.shape) * DTYPES[this.dtype].bytes
   }
 
-  /**
-   * A copy, in the order in which the elements lie in memory (`strides`); f16 and bf16 as their bits. It is ordered
-   * after the work that was given to the consumer's stream before.
-   */
   async copyToHost(): Promise<TypedArray> {
     const { buffer } = await this.download(this.devicePointer, this.byteLength)
     return new DTYPES[this.dtype].array(buffer)
   }
-}
-
-/** Rows of varying length: row i is values[offsets[i]…offsets[i+1]]. */
-export interface DeviceRagged {
-  values: DeviceArray
-  offsets: DeviceArray
 }
 
 /** Strides of an array without gaps, in elements. */

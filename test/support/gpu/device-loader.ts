@@ -2,11 +2,12 @@
 import { normalizeFeed } from '../../../packages/core/define/normalize.js'
 import type { FeedJson } from '../../../packages/core/define/types.js'
 import { readDeviceOptions } from '../../../packages/core/deliver/device-options.js'
-import type { DeviceBatch } from '../../../packages/core/deliver/node/device-batch.js'
 import { Loader } from '../../../packages/core/deliver/node/loader.js'
 import type { Supply } from '../../../packages/core/deliver/node/supply.js'
 import { type ClientOptions, fillOptions, type OpenOptions } from '../../../packages/core/deliver/options.js'
 import type { StagePort } from '../../../packages/cuda/device/device.js'
+import type { DeviceBatch } from '../../../packages/cuda/device/device-batch.js'
+import { DeviceRun } from '../../../packages/cuda/device/device-run.js'
 import {
   essence,
   type FromStage,
@@ -26,13 +27,13 @@ export function openSimulated(
   { cpuShare, ...options }: OpenOptions & ClientOptions = {},
   root = '/',
   start = () => simulatedPort(gpu),
-  decider: { asked?: true } = { asked: true },
+  { asked = false }: { asked?: boolean } = { asked: true },
 ): Loader<AnyDeviceBatch> {
   const all: OpenOptions = { device: 'cuda', workers: 0, ...options }
-  const device = { ...readDeviceOptions(all)!, start, ...decider }
+  const choice = readDeviceOptions(all)!
   return new Loader<AnyDeviceBatch>(normalizeFeed(json, root), {
     ...fillOptions(all, undefined, { cpuShare }),
-    device,
+    device: (feed, notice) => DeviceRun.open(choice, feed, { notice, start, asked }),
   })
 }
 

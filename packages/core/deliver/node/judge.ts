@@ -15,8 +15,8 @@ import {
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
 import { Causes } from './causes.js'
-import type { Taken } from './delivery.js'
 import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
+import type { Taken } from './sink.js'
 
 export class Judge {
   /** Distinct bad samples of this run, the first of them in full. */

@@ -78,10 +78,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
 
   private async start(feed: NormalFeed): Promise<void> {
     this.feed = feed
-    const { device: choice, notice } = this.options
-    // Loaded here: a program without a GPU starts sooner without it.
-    const opening =
-      choice && import('./device-run.js').then(({ DeviceRun }) => DeviceRun.open(choice, feed, notice))
+    const { device: openDevice, notice } = this.options
+    const opening = openDevice?.(feed, notice)
     // What is wrong with the device is said below; until then it must not count as forgotten.
     opening?.catch(() => {})
     try {
@@ -192,7 +190,6 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const got = performance.now()
     const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
     this.counters.delivered(samples)
-    this.supply.device?.stepped()
     const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch) // 0: it begins the epoch
     const times = takenStep(taken, { asked: requested, got, samples, stepInEpoch: inEpoch, mark })
     this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
@@ -223,7 +220,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Where this run stands: after the batches handed out so far. Plain JSON, under 1 kB. */
   state(): State {
     this.checkOpen()
-    return makeState(this.plan, this.place, this.changes, this.supply.device?.found)
+    return makeState(this.plan, this.place, this.changes, this.supply.device?.decoder.found)
   }
 
   /** Goes on from a saved state, with the next `for`: a loop that is under way goes on as it is. */

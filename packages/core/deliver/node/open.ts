@@ -1,6 +1,5 @@
 /** `open`: from a feed, in whatever spelling, to batches. */
 
-import type { DeviceArray, DeviceRagged } from '../../../cuda/device/array.js'
 import { DefinitionError } from '../../basics/errors.js'
 import type { AsVariant, BatchFacts, FieldsOf, VariantName } from '../../define/build/batch-types.js'
 import { type Feed, isBuilt } from '../../define/build/feed.js'
@@ -15,7 +14,7 @@ import { loadPlugins, pluginUrls } from '../../source/plugins.js'
 import { readDeviceOptions } from '../device-options.js'
 import { checkNames, fillOptions, type OpenOptions } from '../options.js'
 import type { Batch } from './batch.js'
-import type { DeviceBatch } from './device-batch.js'
+import { type DeviceArray, type DeviceRagged, openerOf } from './device.js'
 import { Loader } from './loader.js'
 
 /**
@@ -37,7 +36,7 @@ export function open<
   const chosen = options.variant === undefined ? json : applyVariant(json, options.variant)
   const root = options.root ?? ('root' in feed ? (feed as Feed).root : undefined) ?? process.cwd()
   const functions = 'functions' in feed ? (feed as Feed).functions : undefined
-  const device = readDeviceOptions(options)
+  const choice = readDeviceOptions(options)
   const plugins = pluginUrls(options.plugins, 'options.plugins')
   const normalize = (): NormalFeed => {
     const normal: NormalFeed = {
@@ -47,7 +46,8 @@ export function open<
     if (!isBuilt(feed)) refuseCode(codeIn(normal), options.allowCode === true)
     return normal
   }
-  const trainer = ownTrainer(process.pid, device?.ordinal)
+  const trainer = ownTrainer(process.pid, choice?.ordinal)
+  const device = choice && openerOf(choice)
   const filled = { ...fillOptions({ ...options, notice }, trainer), functions, device }
   // What a plugin brings can be checked once that is loaded: then `ready` says what is wrong, else it is said at once.
   const normal = plugins.length === 0 ? normalize() : loadPlugins(plugins, filled.timeout).then(normalize)
@@ -92,8 +92,8 @@ export type LoadedBatch<F> =
 /** The same on a device: text stays as it is, all else is DeviceArrays. */
 export type DeviceLoadedBatch<F> =
   F extends Pick<Feed, 'is'>
-    ? DeviceFieldsOf<F> & BatchFacts & DeviceBatch<DeviceFieldsOf<F>>
-    : DeviceBatch & Record<string, unknown>
+    ? DeviceFieldsOf<F> & BatchFacts & Batch<DeviceFieldsOf<F>>
+    : Batch<Record<string, DeviceArray | DeviceRagged | string[]>> & Record<string, unknown>
 
 type DeviceFieldsOf<F extends Pick<Feed, 'is'>> = {
   [Name in keyof F['is']['fields']]: OnDevice<FieldsOf<F>[Name]>

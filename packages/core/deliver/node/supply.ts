@@ -1,5 +1,5 @@
 /**
- * Where a loader's batches come from: the ring that workers fill (Feeding), the way from there to the program (Delivery),
+ * Where a loader's batches come from: the ring that workers fill (Feeding), the way from there to the program (Sink),
  * and the device on that way, if there is one. When the device is to decode in place of the CPU, or the other way round, another ring takes over.
  */
 import type { NormalFeed } from '../../define/types.js'
@@ -10,16 +10,17 @@ import type { OpenedOptions } from '../options.js'
 import { startFeeding } from '../start.js'
 import { tuneFeeding } from '../tuning.js'
 import type { BatchOwner } from './batch.js'
-import { type Delivery, HostDelivery, type Taken } from './delivery.js'
-import type { DeviceRun } from './device-run.js'
+import type { LoaderDevice } from './device.js'
+import { HostSink } from './host-sink.js'
 import type { Beside } from './run-account.js'
+import type { Sink, Taken } from './sink.js'
 
 /** What a supply is of: these stay as they are when rings change. */
 export interface SupplyOf {
   feed: NormalFeed
   options: OpenedOptions
   owner: BatchOwner
-  device: DeviceRun | undefined
+  device: LoaderDevice | undefined
 }
 
 /** Which batches come next. */
@@ -29,7 +30,7 @@ interface From {
 }
 
 export class Supply {
-  private delivery: Delivery
+  private sink: Sink
   /** By which the tuner knows it, whichever ring it has. */
   private readonly run: string
   /** The ring before this one, of which the device may still read slots. */
@@ -40,7 +41,7 @@ export class Supply {
     public feeding: Feeding,
   ) {
     this.run = `ring ${feeding.id}`
-    this.delivery = this.deliveryOf(feeding)
+    this.sink = this.sinkOf(feeding)
   }
 
   /** Sets workers to work on the batches that come next, as many as `limit`. */
@@ -51,26 +52,26 @@ export class Supply {
     return supply
   }
 
-  private deliveryOf(feeding: Feeding): Delivery {
+  private sinkOf(feeding: Feeding): Sink {
     const { feed, owner, device } = this.of
-    return device?.deliver(feeding, feed, owner) ?? new HostDelivery(feeding, owner, feed)
+    return device?.sink(feeding, feed, owner) ?? new HostSink(feeding, owner, feed)
   }
 
   /** Lets the tuner have the ring. */
   private tune(): void {
-    const { delivery, of, run } = this
+    const { sink, of, run } = this
     const { options, device } = of
-    const about = { run, trainer: process.pid, spare: () => delivery.spare, decides: device?.decides }
+    const about = { run, trainer: process.pid, spare: () => sink.spare, decides: device?.decoder.open }
     void tuneFeeding(this.feeding, options, about)
   }
 
-  get device(): DeviceRun | undefined {
+  get device(): LoaderDevice | undefined {
     return this.of.device
   }
 
   /** Slots in use beside those that the option `depth` is about. */
   get spare(): number {
-    return this.delivery.spare
+    return this.sink.spare
   }
 
   /** What the account of the run tells beside times. */
@@ -94,12 +95,12 @@ export class Supply {
 
   set limit(batches: number) {
     this.feeding.limit = batches
-    this.delivery.extended()
+    this.sink.extended()
   }
 
   /** The batch of that number, when it is there: they are taken in order. */
   take(batch: number): Promise<Taken> {
-    const taking = this.delivery.take(batch)
+    const taking = this.sink.take(batch)
     if (this.former === undefined) return taking
     return taking.then(taken => {
       // The device has come to this ring, and let go of the former one's slots before that.
@@ -109,12 +110,12 @@ export class Supply {
   }
 
   release(index: number): void {
-    this.delivery.release(index)
+    this.sink.release(index)
   }
 
   /** Throws away what was made ahead, and goes on from another place. */
   async move(place: Place, plan: FeedPlan): Promise<void> {
-    await this.delivery.drain()
+    await this.sink.drain()
     await this.feeding.move({ ...place, limit: 0 }, plan)
   }
 
@@ -129,20 +130,19 @@ export class Supply {
    * where the loader was closed in between.
    */
   async changeDecoder(from: From, handed: number, changed: () => void, check: () => void): Promise<void> {
-    const { device, feeding } = this
-    const due = device?.due
-    if (device === undefined || due === undefined) return
-    const { twentieths, ...making } = due
-    const options = { ...this.of.options, ...device.making, ...making, depth: feeding.depth - this.spare }
+    const { due } = this.of.device ?? {}
+    if (due === undefined) return
+    const { feeding } = this
+    const options = { ...this.of.options, ...due.making, depth: feeding.depth - this.spare }
     let other: Feeding
     try {
       other = await startFeeding(from, options, this.limit - handed)
     } catch (error) {
-      return device.refuse(error as Error)
+      return due.refused(error as Error)
     }
     try {
       // What the old ring has made ahead is made again by the new one.
-      await this.delivery.drain()
+      await this.sink.drain()
       check()
     } catch (error) {
       // If close() was called meanwhile, it knew nothing of the new ring.
@@ -151,10 +151,10 @@ export class Supply {
       check()
       throw error
     }
-    device.twentieths = twentieths
+    due.done()
     changed()
     this.feeding = other
-    this.delivery = this.deliveryOf(other)
+    this.sink = this.sinkOf(other)
     this.tune()
     await feeding.close()
     this.former = feeding
@@ -163,7 +163,7 @@ export class Supply {
   /** Ends the workers' part in it and gives all memory back. */
   async close(): Promise<void> {
     // What waits for a batch is rejected at once; the device goes on reading slots until it is closed as well.
-    await Promise.all([this.feeding.close(), this.delivery.close()])
+    await Promise.all([this.feeding.close(), this.sink.close()])
     this.forgetFormer()
     this.feeding.vacate()
   }

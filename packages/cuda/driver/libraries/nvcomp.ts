@@ -113,7 +113,7 @@ export function bindNvcomp(library: NativeLibrary = loadLibrary('nvcomp') as Nat
   }
 }
 
-function versionOf(library: NativeLibrary): number {
+export function versionOf(library: NativeLibrary): number {
   const properties = new Uint32Array(2) // nvcompProperties_t: version, version of CUDA's runtime
   check('nvcompGetProperties', library.func('nvcompGetProperties', 'int', ['void *'])(properties) as number)
   return properties[0]

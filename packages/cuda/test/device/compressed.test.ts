@@ -8,8 +8,8 @@ import { openSimulated } from '../../../../test/support/gpu/device-loader.js'
 import { SimulatedGpu } from '../../../../test/support/gpu/simulated-gpu.js'
 import { tarFile } from '../../../../test/support/tar.js'
 import type { Compression, FeedJson } from '../../../core/define/types.js'
+import type { DeviceArray } from '../../../core/deliver/node/device.js'
 import { open } from '../../../core/deliver/node/open.js'
-import type { DeviceArray } from '../../device/array.js'
 
 const folder = temporaryFolder()
 const COUNT = 11

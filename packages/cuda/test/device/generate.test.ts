@@ -6,10 +6,10 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { openSimulated } from '../../../../test/support/gpu/device-loader.js'
 import { SimulatedGpu, type SimulatedKernel } from '../../../../test/support/gpu/simulated-gpu.js'
 import type { FeedJson, KernelJson } from '../../../core/define/types.js'
+import type { DeviceArray } from '../../../core/deliver/node/device.js'
 import { open } from '../../../core/deliver/node/open.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
 import type { State } from '../../../core/order/state.js'
-import type { DeviceArray } from '../../device/array.js'
 import { batchBytes } from '../../device/generate.js'
 
 const folder = temporaryFolder()

@@ -19,10 +19,11 @@ import type { TypedArray } from '../../../core/basics/dtype.js'
 import { MissingError } from '../../../core/basics/errors.js'
 import type { FeedJson } from '../../../core/define/types.js'
 import type { Ragged } from '../../../core/deliver/node/batch.js'
+import type { DeviceArray, DeviceRagged } from '../../../core/deliver/node/device.js'
 import { open } from '../../../core/deliver/node/open.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
-import type { DeviceArray, DeviceRagged } from '../../device/array.js'
 import type { StagePort } from '../../device/device.js'
+import { DeviceRun } from '../../device/device-run.js'
 import { essence, type FromStage } from '../../device/messages.js'
 import { CudaError } from '../../driver/index.js'
 
@@ -520,7 +521,7 @@ describe('opening', () => {
     const start = () => failingPort(new MissingError('no driver: install it'))
     const failing = new Loader(normalizeFeed(feed(), '/'), {
       ...fillOptions({}),
-      device: { ...choice, start },
+      device: of => DeviceRun.open(choice, of, { start }),
     })
     await expect(failing.ready).rejects.toThrow(MissingError)
     await expect(failing.ready).rejects.toThrow('no driver: install it')

@@ -21,7 +21,7 @@ const thisMachine = (): GpuMachine => ({
   nvml: async () => (await import('../../../core/system/nvml/nvml.js')).openNvml(),
   gpm: async (nvml, index) => (await import('../../../core/system/nvml/gpm.js')).gpmSupported(nvml, index),
   library: async (name, driver) =>
-    (await import('../../../core/system/nvml/gpu-libraries.js')).gpuLibrary(name, driver),
+    (await import('../../../cuda/driver/libraries/versions.js')).gpuLibrary(name, driver),
 })
 
 const CONTAINER = 'in a container, start it with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility'

@@ -4,18 +4,18 @@
  * device.
  */
 
-import type { Device } from '../../../cuda/device/device.js'
-import { DEVICE_BYTES } from '../../../cuda/device/facts.js'
-import { layoutOutput, type OutputLayout } from '../../../cuda/device/plan.js'
-import type { Finished } from '../../../cuda/device/stage.js'
-import { EngineError } from '../../basics/errors.js'
-import { Header } from '../../batch/slot.js'
-import type { BadReport } from '../../engine/plan/job.js'
-import type { Feeding } from '../../engine/ring/feeding.js'
-import { monotonicMs } from '../../spans/clock.js'
-import type { BatchOwner } from './batch.js'
-import { completedAt, type Delivery, type Taken } from './delivery.js'
+import { EngineError } from '../../core/basics/errors.js'
+import { Header } from '../../core/batch/slot.js'
+import type { BatchOwner } from '../../core/deliver/node/batch.js'
+import { completedAt, type Sink, type Taken } from '../../core/deliver/node/sink.js'
+import type { BadReport } from '../../core/engine/plan/job.js'
+import type { Feeding } from '../../core/engine/ring/feeding.js'
+import { monotonicMs } from '../../core/spans/clock.js'
+import type { Device } from './device.js'
 import { deviceBatchClass, type HostPart, hostPart } from './device-batch.js'
+import { DEVICE_BYTES } from './facts.js'
+import { layoutOutput, type OutputLayout } from './plan.js'
+import type { Finished } from './stage.js'
 
 /** A batch that is on the device. */
 interface Delivered {
@@ -33,7 +33,7 @@ const AHEAD = 3
 /** How often (ms) it is looked whether the device stands still, while it is waited for. */
 const LOOK = 500
 
-export interface DeviceDeliveryOptions {
+export interface DeviceSinkOptions {
   owner: BatchOwner
   fields: readonly string[]
   /** Images whose channels come last in memory. */
@@ -42,9 +42,11 @@ export interface DeviceDeliveryOptions {
   consumer: bigint
   /** Rows that were refused before. */
   refusedRows: number
+  /** Called when a batch was taken. */
+  taken(): void
 }
 
-export class DeviceDelivery implements Delivery {
+export class DeviceSink implements Sink {
   readonly spare = 0
   private readonly layout: OutputLayout
   private readonly BatchClass: ReturnType<typeof deviceBatchClass>
@@ -69,7 +71,7 @@ export class DeviceDelivery implements Delivery {
   constructor(
     private readonly feeding: Feeding,
     private readonly device: Device,
-    private readonly options: DeviceDeliveryOptions,
+    private readonly options: DeviceSinkOptions,
   ) {
     this.layout = layoutOutput(feeding.layout)
     this.refusedRows = options.refusedRows
@@ -102,7 +104,8 @@ export class DeviceDelivery implements Delivery {
   async take(batch: number): Promise<Taken> {
     const { output, pointer, host, bad, arrived } = await this.waitFor(batch)
     const { slot } = host
-    const { owner, channelsLast } = this.options
+    const { owner, channelsLast, taken } = this.options
+    taken()
     const there = { output, pointer, layout: this.layout, channelsLast, download: this.download }
     return {
       index: output,

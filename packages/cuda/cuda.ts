@@ -9,11 +9,12 @@
  * Everything happens on CUDA's default stream, which is also the one that batches are ordered with.
  */
 
-import { DeviceArray, stridesOf } from '../../../cuda/device/array.js'
-import { CudaDevice, type KernelArgument, type LaunchShape, ourHeaders } from '../../../cuda/driver/index.js'
-import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
-import { cacheFolder } from '../../system/files/cache-folder.js'
-import { readDeviceOptions } from '../device-options.js'
+import { DTYPES, type Dtype, elements } from '../core/basics/dtype.js'
+import { readDeviceOptions } from '../core/deliver/device-options.js'
+import type { DeviceArray } from '../core/deliver/node/device.js'
+import { cacheFolder } from '../core/system/files/cache-folder.js'
+import { CudaArray, stridesOf } from './device/array.js'
+import { CudaDevice, type KernelArgument, type LaunchShape, ourHeaders } from './driver/index.js'
 
 /** A kernel that is ready to be launched. */
 export interface CudaKernel {
@@ -65,7 +66,7 @@ function allocate(
   const bytes = elements(shape) * DTYPES[dtype].bytes
   const pointer = gpu.allocate(bytes)
   gpu.driver.fill(pointer, 0, bytes, DEFAULT_STREAM)
-  return new DeviceArray(pointer, dtype, shape, stridesOf(shape), async (from, length) => {
+  return new CudaArray(pointer, dtype, shape, stridesOf(shape), async (from, length) => {
     const to = new Uint8Array(length)
     gpu.enter()
     gpu.download(to, from, DEFAULT_STREAM)

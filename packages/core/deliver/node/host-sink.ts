@@ -1,11 +1,7 @@
-/**
- * How batches come from the makers to the consumer: on the host, where a batch is the slot itself, or on a device
- * (device-delivery.ts).
- */
+/** Batches on the host: each is the slot itself. */
 import { CONTROL_BYTES } from '../../batch/ring.js'
-import { Header, type Slot, Stamp } from '../../batch/slot.js'
+import { Header } from '../../batch/slot.js'
 import type { NormalFeed } from '../../define/types.js'
-import type { BadReport } from '../../engine/plan/job.js'
 import type { Feeding } from '../../engine/ring/feeding.js'
 import {
   type AnyFields,
@@ -16,39 +12,7 @@ import {
   SlotWindow,
 } from './batch.js'
 import { Places } from './places.js'
-
-/** A batch that was taken from the ring, and not yet handed to the program. */
-export interface Taken {
-  /** By which it is released. */
-  index: number
-  /** Samples planned for it: fillers are none. */
-  samples: number
-  bad: readonly BadReport[]
-  /** When workers had completed it (ms of CLOCK_MONOTONIC), and when it was on the device, if it is there. */
-  completed: number
-  arrived?: number
-  /** Only to be called once it is known that it will be handed out. */
-  batch(): Batch<Record<string, unknown>>
-}
-
-/** When a slot was completed (ms of CLOCK_MONOTONIC). */
-export function completedAt({ stamps }: Slot): number {
-  return stamps[Stamp.Completed] * 1000
-}
-
-export interface Delivery {
-  /** Slots in use beside those that the makers' depth is about. */
-  readonly spare: number
-  /** The batch of that number, when it is there: they are taken in order. */
-  take(batch: number): Promise<Taken>
-  release(index: number): void
-  /** The ring may make more batches than before. */
-  extended(): void
-  /** Throws away what was made ahead, so that the ring can be moved. Batches that are kept stay. Rejects where it has failed. */
-  drain(): Promise<void>
-  /** From now on nothing that was handed out can be used. */
-  close(): Promise<void>
-}
+import { completedAt, type Sink, type Taken } from './sink.js'
 
 /**
  * Bytes of a batch up to which V8's garbage collections don't matter. Taking a batch's arrays back gives V8 a new buffer over
@@ -57,7 +21,7 @@ export interface Delivery {
  */
 const UNNOTICED = 16 * 2 ** 20
 
-export class HostDelivery implements Delivery {
+export class HostSink implements Sink {
   spare = 0
   private readonly windows: readonly SlotView[]
   private readonly places: Places | undefined

@@ -1,8 +1,9 @@
 /** Which of NVIDIA's libraries are here, and which version each says it is: for reports. Loads what it reports. */
-import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from '../../../cuda/driver/libraries/find.js'
-import { bindNvjpeg, nvjpegVersion } from '../../../cuda/driver/libraries/nvjpeg.js'
-import { nvrtcVersion } from '../../../cuda/driver/libraries/nvrtc.js'
-import { cudaVersionText } from './structs.js'
+import { cudaVersionText } from '../../../core/system/nvml/structs.js'
+import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from './find.js'
+import { type NativeLibrary, nvcompVersion, versionOf } from './nvcomp.js'
+import { bindNvjpeg, nvjpegVersion } from './nvjpeg.js'
+import { nvrtcVersion } from './nvrtc.js'
 
 export interface GpuLibrary {
   /** Its file, or the name under which the loader found it. */
@@ -26,10 +27,5 @@ const VERSIONS: Record<CudaLibrary, () => string> = {
   },
   nvrtc: nvrtcVersion,
   nvjpeg: () => nvjpegVersion(bindNvjpeg()),
-  nvcomp: () => {
-    const properties = new Uint32Array(2) // nvcompProperties_t: u32 version, u32 version of CUDA's runtime
-    loadLibrary('nvcomp').func('int nvcompGetProperties(void *properties)')(properties)
-    const [version] = properties
-    return `${Math.floor(version / 1000)}.${Math.floor(version / 100) % 10}.${version % 100}`
-  },
+  nvcomp: () => nvcompVersion(versionOf(loadLibrary('nvcomp') as NativeLibrary)),
 }

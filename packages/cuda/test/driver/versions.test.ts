@@ -1,7 +1,7 @@
 /** The versions of the GPU's libraries: of those that this machine has, and what is said of the others. */
 import { describe, expect, it } from 'vitest'
-import { MissingError } from '../../basics/errors.js'
-import { gpuLibrary } from '../../system/nvml/gpu-libraries.js'
+import { MissingError } from '../../../core/basics/errors.js'
+import { gpuLibrary } from '../../driver/libraries/versions.js'
 
 describe('a library of the GPU', () => {
   it.each(['cuda', 'nvrtc', 'nvjpeg', 'nvcomp'] as const)(

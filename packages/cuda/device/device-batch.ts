@@ -3,17 +3,12 @@
  * copied out of the slot, which has long gone back to the makers. Its lifetime is that of a batch on the host.
  */
 
-import {
-  channelsFirst,
-  DeviceArray,
-  type DeviceRagged,
-  type Download,
-  stridesOf,
-} from '../../../cuda/device/array.js'
-import type { OutputLayout } from '../../../cuda/device/plan.js'
-import { actualShape } from '../../batch/close.js'
-import { Header, Slot } from '../../batch/slot.js'
-import { Batch, type BatchOwner, defineFields, strings } from './batch.js'
+import { actualShape } from '../../core/batch/close.js'
+import { Header, Slot } from '../../core/batch/slot.js'
+import { Batch, type BatchOwner, defineFields, strings } from '../../core/deliver/node/batch.js'
+import type { DeviceArray, DeviceRagged } from '../../core/deliver/node/device.js'
+import { CudaArray, channelsFirst, type Download, stridesOf } from './array.js'
+import type { OutputLayout } from './plan.js'
 
 /** What is kept of a slot on the host. */
 export interface HostPart {
@@ -112,7 +107,7 @@ export class DeviceBatch<Fields = AnyDeviceFields> extends Batch<Fields> {
       this.check()
       return download(from, bytes)
     }
-    return new DeviceArray(pointer + BigInt(at), dtype, seen.shape, seen.strides, checked)
+    return new CudaArray(pointer + BigInt(at), dtype, seen.shape, seen.strides, checked)
   }
 }
 
