@@ -23,8 +23,8 @@ import type { Gpu, Lane } from '../driver/index.js'
 import { ArrayMaker } from './compressed.js'
 import { LANES, SCRATCH_PARTS } from './facts.js'
 import { type GeneratorMaker, generatorMaker } from './generate.js'
+import { SlotPins } from './memory.js'
 import { PictureMaker } from './pictures.js'
-import { SlotPins } from './pins.js'
 import { headerAt, layoutOutput, type OutputLayout, type OutputPlace, planPictures } from './plan.js'
 
 export interface StageOptions {

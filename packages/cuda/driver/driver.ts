@@ -4,11 +4,19 @@
  * uses the driver makes it so for itself.
  */
 import { MissingError } from '../../core/basics/errors.js'
+import { libc } from '../../core/system/native.js'
 import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
 import { setDriver } from './libraries/find.js'
-import { CudaStatus, DeviceAttribute, EVENT_FLAGS, HOST_PORTABLE, STREAM_NON_BLOCKING } from './numbers.js'
-import { askForQueues } from './queues.js'
+import {
+  CudaStatus,
+  DeviceAttribute,
+  EVENT_FLAGS,
+  HOST_PORTABLE,
+  MOST_QUEUES,
+  QUEUES_VARIABLE,
+  STREAM_NON_BLOCKING,
+} from './numbers.js'
 import {
   argumentBytes,
   COPY_2D_BYTES,
@@ -258,4 +266,14 @@ export class Driver {
   private check(call: string, status: number): void {
     if (status !== 0) throw new CudaError(call, this.calls.errorName(status), this.calls.errorText(status))
   }
+}
+
+/**
+ * Asks for all of CUDA's queues, before CUDA is first used in this process, unless the user has set a number. Otherwise
+ * its streams share 8 of them, and the work in one queue is done in turn, also that of different streams: nvJPEG, which has
+ * 14 streams for each decoder, and the trainer would wait for each other. The driver reads C's environment, not a worker's
+ * copy.
+ */
+export function askForQueues(): void {
+  libc.func('int setenv(const char *name, const char *value, int overwrite)')(QUEUES_VARIABLE, MOST_QUEUES, 0)
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** The variable as C has it, after a worker thread of a new process has asked. */
 function asked(chosen: Record<string, string>): string {
-  const module = new URL('../../../../build/cuda/driver/queues.js', import.meta.url).href
+  const module = new URL('../../../../build/cuda/driver/driver.js', import.meta.url).href
   const program = `
     import { Worker } from 'node:worker_threads'
     import { libc } from '${new URL('../../../../build/core/system/native.js', import.meta.url).href}'
