@@ -1,5 +1,5 @@
 /**
- * A batch on the device: numeric fields are DeviceArrays; text, and the columns that say which samples these are, were
+ * A batch on the device: numeric fields are CudaArrays; text, and the columns that say which samples these are, were
  * copied out of the slot, which has long gone back to the makers. Its lifetime is that of a batch on the host.
  */
 
@@ -10,7 +10,7 @@ import type { DeviceArray, DeviceRagged } from '../../core/deliver/node/device.j
 import { CudaArray, channelsFirst, type Download, stridesOf } from './array.js'
 import type { OutputLayout } from './plan.js'
 
-/** What is kept of a slot on the host. */
+/** The part of a slot that stays on the host. */
 export interface HostPart {
   /** Header and small columns. */
   slot: Slot
@@ -44,7 +44,7 @@ export function hostPart(slot: Slot): HostPart {
   return { slot: new Slot(head, 0, layout), lengths, texts }
 }
 
-/** Where a batch lies on the device. */
+/** The place of a batch on the device. */
 export interface OnDevice {
   output: number
   pointer: bigint

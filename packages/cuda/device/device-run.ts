@@ -1,6 +1,6 @@
 /**
- * The device of a loader: opens it, and brings the batches of a ring to it. Who decodes images is given, or found by the tuner,
- * which asks for it by a word of the ring; then the loader gives the device a new one.
+ * The device of a loader: opens it, and brings the batches of a ring to it. The options say who decodes images, or the tuner
+ * finds out, and asks for it by a word of the ring; then the loader gives the device another ring.
  */
 
 import { CPU, decoderOf, decoderPlace, GPU, SHARES, twentiethsOf } from '../../core/basics/decoder.js'
@@ -33,9 +33,9 @@ interface DeviceRunOptions {
 export class DeviceRun implements LoaderDevice {
   /** Twentieths of images that the CPU decodes at present. */
   private twentieths = CPU
-  /** Whether the tuner finds out who decodes, has found out, or is not asked. */
+  /** The tuner finds out who decodes, has found out (or a state knew), or is not asked. */
   private asking: 'open' | 'found' | 'given' = 'given'
-  /** Of a state that was loaded. */
+  /** The twentieths of a state that was loaded. */
   private saved: number | undefined
   private delivering: DeviceSink | undefined
   private feeding: Feeding | undefined
@@ -120,7 +120,7 @@ export class DeviceRun implements LoaderDevice {
     }
   }
 
-  /** A batch was taken: if it is decided who decodes, that is said. */
+  /** A batch was taken: if it is decided who decodes, give notice of it. */
   private stepped(): void {
     if (this.asking !== 'open' || this.feeding === undefined) return
     if (this.saved !== undefined) this.settle(this.saved, 'as the state says')
@@ -135,8 +135,8 @@ export class DeviceRun implements LoaderDevice {
   }
 
   /**
-   * What makers leave to the device: images, of which they may decode a share all the same, and arrays. Where nothing is
-   * tried, the share is the one that was asked for.
+   * Makers leave images and compressed arrays to the device, and may decode a share of the images all the same. Where
+   * nothing is tried, the share is the one that was asked for.
    */
   private makingBy(twentieths: number): DeviceMaking {
     const { channelsLast } = this.choice
@@ -161,7 +161,7 @@ export class DeviceRun implements LoaderDevice {
   }
 }
 
-/** What is looked for on the device: only what the feed has work for. */
+/** The libraries that are looked for: those that the feed has work for. */
 export function librariesFor(
   decode: DeviceChoice['decode'],
   feed: NormalFeed,

@@ -29,9 +29,9 @@ interface Delivered {
 }
 
 /** Batches that are on the device, or on their way, beyond the one that is asked for. */
-const AHEAD = 3
-/** How often (ms) it is looked whether the device stands still, while it is waited for. */
-const LOOK = 500
+const BATCHES_AHEAD = 3
+/** While the device is waited for, it is checked this often that it does not stand still. */
+const CHECK_EVERY_MS = 500
 
 export interface DeviceSinkOptions {
   owner: BatchOwner
@@ -57,9 +57,9 @@ export class DeviceSink implements Sink {
   /** The batch that was asked for last, and the next to be taken from the makers. */
   private asked = 0
   private next = 0
-  /** Slots that are with the stage, and the looks at it since it last did something. */
+  /** Slots that are with the stage, and the checks of it since it last did something. */
   private holding = 0
-  private looks = 0
+  private checks = 0
   /** Outputs that the consumer has. */
   private readonly lent = new Set<number>()
   private readonly ready = new Map<number, Delivered | Error>()
@@ -158,11 +158,11 @@ export class DeviceSink implements Sink {
     this.ready.clear()
     this.asked = this.next = 0
     this.stopped = false
-    // The stage may still be at work: what it says later must not be taken for another ring's.
+    // The stage may still be at work: its later messages must not be taken for another ring's.
     if (this.failure) throw this.failure
   }
 
-  /** Whether the consumer holds no batch. */
+  /** The consumer holds no batch. */
   get vacant(): boolean {
     return this.lent.size === 0
   }
@@ -176,9 +176,9 @@ export class DeviceSink implements Sink {
       closed = true
       this.wake()
     })
-    // What is under way is waited for, and so is the device itself.
+    // Wait for batches under way, and for the device itself.
     this.holding++
-    this.looks = 0
+    this.checks = 0
     while (!closed) await this.changeUnlessHung()
     await closing
   }
@@ -193,7 +193,7 @@ export class DeviceSink implements Sink {
           this.feeding.release(slot)
           return
         }
-        if (this.holding++ === 0) this.looks = 0
+        if (this.holding++ === 0) this.checks = 0
         this.device.post({ stage: { batch, slot } })
       } catch (error) {
         this.settle(batch, error as Error)
@@ -205,11 +205,11 @@ export class DeviceSink implements Sink {
   private mayTake(): boolean {
     const { ring, depth } = this.feeding
     if (this.stopped || this.failure) return false
-    return this.next < ring.startAt.limit && this.next <= this.asked + AHEAD && this.holding < depth
+    return this.next < ring.startAt.limit && this.next <= this.asked + BATCHES_AHEAD && this.holding < depth
   }
 
   private finished({ batch, slot, output, pointer, bad }: Finished): void {
-    this.looks = 0
+    this.checks = 0
     const host = hostPart(this.feeding.slot(slot))
     this.giveBack(slot)
     const named = bad.map(one => this.feeding.nameBad(one))
@@ -219,7 +219,7 @@ export class DeviceSink implements Sink {
 
   /** The CPU has made rows that the device refused: it is at work. */
   private refused(rows: number): void {
-    this.looks = 0
+    this.checks = 0
     this.refusedRows += rows
   }
 
@@ -242,15 +242,15 @@ export class DeviceSink implements Sink {
 
   /** The same, but not forever: a GPU may stand still. */
   private async changeUnlessHung(): Promise<void> {
-    // Looks are counted, since a process that was stopped meanwhile (Ctrl-Z) has seen nothing.
+    // Checks are counted instead of time: a process that was stopped meanwhile (Ctrl-Z) has made none.
     const timer = setTimeout(() => {
-      this.looks++
+      this.checks++
       this.wake()
-    }, LOOK)
+    }, CHECK_EVERY_MS)
     await this.change()
     clearTimeout(timer)
     const { timeout } = this.feeding.options
-    if (this.holding === 0 || this.looks * LOOK < timeout * 1000) return
+    if (this.holding === 0 || this.checks * CHECK_EVERY_MS < timeout * 1000) return
     this.device.giveUp(
       new EngineError(
         `the GPU has been at one batch for ${timeout} s: use decode: "cpu", or raise "timeout" if that may take so long`,

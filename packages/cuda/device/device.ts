@@ -1,5 +1,5 @@
 /**
- * The device stage as the main thread sees it: a thread that is asked for batches and tells when they are done. Tests
+ * The device stage as the main thread sees it: a thread that is asked for batches and reports when they are done. Tests
  * put a stage of their own behind the port.
  */
 import { Worker } from 'node:worker_threads'
@@ -19,34 +19,34 @@ import {
 /** The way to the stage, and back. */
 export interface StagePort {
   post(message: ToStage): void
-  /** Told of everything that the stage says, and of the end of its thread. */
-  listen(heard: (message: FromStage) => void, ended: (error: Error) => void): void
+  /** Calls `received` with every message of the stage, and `ended` at the end of its thread. */
+  listen(received: (message: FromStage) => void, ended: (error: Error) => void): void
   /** Keeps the process alive while something is waited for. */
   hold(yes: boolean): void
   end(): Promise<unknown>
 }
 
-/** What is done with what the stage says of batches. */
+/** Takes the stage's messages about batches. */
 export interface StageListener {
   finished(message: Extract<FromStage, { finished: unknown }>['finished']): void
   /** Rows that the CPU had to make. */
   refused(rows: number): void
-  /** Of one batch, or of all. */
+  /** One batch has failed, or, without a number, all have. */
   failed(error: Error, batch: number | undefined): void
 }
 
-/** What a thread is given besides: the word of a lock, whose holder alone calls nvJPEG, and where it writes spans. */
+/** The thread is given these besides: the word of a lock, whose holder alone calls nvJPEG, and the lane of its spans. */
 export interface ThreadData extends DeviceWanted {
-  turn: SharedArrayBuffer
+  nvjpegLock: SharedArrayBuffer
   spans: LaneRef | undefined
 }
 
-const turn = new SharedArrayBuffer(4)
+const nvjpegLock = new SharedArrayBuffer(4)
 
 /** Starts the thread. */
 export function stageThread(wanted: DeviceWanted): StagePort {
   const spans = SpanFile.shared()?.take(LaneKind.Device, 'device')
-  const workerData: ThreadData = { ...wanted, turn, spans }
+  const workerData: ThreadData = { ...wanted, nvjpegLock, spans }
   const worker = new Worker(new URL('./thread.js', import.meta.url), {
     workerData,
     execArgv: threadFlags(),
@@ -54,8 +54,8 @@ export function stageThread(wanted: DeviceWanted): StagePort {
   worker.once('exit', () => spans && SpanFile.shared()?.give(spans))
   return {
     post: message => worker.postMessage(message),
-    listen: (heard, ended) => {
-      worker.on('message', heard)
+    listen: (received, ended) => {
+      worker.on('message', received)
       worker.on('error', ended)
       worker.on('exit', () => ended(new MillraceError('the thread of the device stage has ended')))
     },
@@ -84,7 +84,7 @@ export class Device {
 
   private constructor(private readonly port: StagePort) {
     port.listen(
-      message => this.hear(message),
+      message => this.receive(message),
       error => {
         this.ended = true
         this.fail(error)
@@ -166,7 +166,7 @@ export class Device {
     if (!this.stuck) await ending
   }
 
-  private hear(message: FromStage): void {
+  private receive(message: FromStage): void {
     if ('opened' in message) this.opening?.resolve(message.opened)
     else if ('finished' in message) this.listener?.finished(message.finished)
     else if ('refused' in message) this.listener?.refused(message.refused)

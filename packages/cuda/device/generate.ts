@@ -81,7 +81,7 @@ class Numbers {
 class KernelMaker implements GeneratorMaker {
   private readonly kernel: string
   private readonly numbers: Numbers
-  /** Where fields go that the feed leaves out. */
+  /** Receives fields that the feed leaves out. */
   private readonly spare: DeviceMemory
   private readonly rowBytes: number[]
 
@@ -128,7 +128,7 @@ class KernelMaker implements GeneratorMaker {
     }
   }
 
-  /** Where the rows of each argument go. */
+  /** The address of each argument's rows. */
   private places(count: number, outputs: ReadonlyMap<string, bigint>): bigint[] {
     const { fields } = this.generator
     const sizes = fields.map(({ field }, i) => (field === null ? up(count * this.rowBytes[i]) : 0))

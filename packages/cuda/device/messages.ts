@@ -1,4 +1,4 @@
-/** What the main thread and the thread of the device stage say to each other, and how errors travel. */
+/** The messages between the main thread and the thread of the device stage, errors among them. */
 
 import { EngineError, MillraceError, MissingError } from '../../core/basics/errors.js'
 import type { DecoderJob } from '../../core/engine/make/cpu-decoder.js'
@@ -6,7 +6,7 @@ import type { Generator } from '../../core/engine/plan/generate.js'
 import { CudaError, type DeviceFacts } from '../driver/index.js'
 import type { Finished } from './stage.js'
 
-/** What the thread is started with. */
+/** The thread is started with these. */
 export interface DeviceWanted {
   /** Number of the device, as CUDA counts them. */
   ordinal: number
@@ -14,7 +14,7 @@ export interface DeviceWanted {
   nvjpeg?: 'optional' | 'needed'
   /** There are arrays that nvCOMP could decompress: it is looked for, and may be missing. */
   nvcomp?: boolean
-  /** Where compiled kernels are kept. */
+  /** The folder of compiled kernels. */
   cache: string
 }
 
@@ -25,7 +25,7 @@ export interface RingWanted {
   job: DecoderJob
   scratchBytes: number
   consumer: bigint
-  /** What makes fields out of nothing. */
+  /** Makes fields out of nothing. */
   generator?: Generator
 }
 
@@ -39,10 +39,10 @@ export type ToStage =
 export type FromStage =
   | { opened: DeviceOpened }
   | { finished: Finished }
-  /** Rows that nvJPEG or nvCOMP refused, and the CPU has made now. It says so as it goes on: it may take long. */
+  /** Rows that nvJPEG or nvCOMP refused, and the CPU has made now. They are reported one by one: it may take long. */
   | { refused: number }
   | { downloaded: { id: number; bytes: Uint8Array<ArrayBuffer> } }
-  /** Of one batch or download, or of all that comes after. */
+  /** One batch or download has failed; without a number, all that comes after. */
   | { failed: { batch?: number; id?: number; error: Failure } }
   | { closed: true }
 

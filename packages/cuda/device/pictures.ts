@@ -23,8 +23,8 @@ export interface PictureBatch {
   unitBytes: number
   /** Device address of the finished rows. */
   output: bigint
-  /** Page-locked words, one a row, that belong to this field until the batch is done. */
-  desk: { address: bigint; words: BigUint64Array }
+  /** Page-locked: the device address of each row's decoded picture. They belong to this field until the batch is done. */
+  pointers: { address: bigint; values: BigUint64Array }
   /** Has the CPU make refused rows, in the slot. Returns those that it can't make either. */
   redo(rows: readonly number[]): BadRow[]
 }
@@ -50,7 +50,7 @@ export class PictureMaker {
     private readonly lane: Lane,
     /** Blocks of a kernel at most: its share of the GPU. */
     private readonly blocks: number,
-    /** What they may take of memory, all together; one block takes what it needs. */
+    /** Bytes that all blocks may take together; one block takes the bytes that it needs. */
     private readonly scratchBytes: number,
   ) {
     const memory = (): DeviceMemory => {
@@ -93,7 +93,7 @@ export class PictureMaker {
   }
 
   private finish(batch: PictureBatch, rows: bigint, target: bigint): BadRow[] {
-    const { device, plan, count, desk } = batch
+    const { device, plan, count, pointers } = batch
     const { lane } = this
     const { pictureBytes, tableBytes } = plan
     const addresses = this.addresses.atLeast(count * 8)
@@ -102,19 +102,19 @@ export class PictureMaker {
     const blocks = Math.max(1, Math.min(count, this.blocks, Math.floor(this.scratchBytes / blockBytes)))
     const scratch = this.scratch.atLeast(blocks * blockBytes)
     const lookup = this.lookup(device)
-    desk.words.fill(0n, 0, count)
+    pointers.values.fill(0n, 0, count)
     const bad: BadRow[] = []
     for (const part of plan.parts) {
       // The JPEG engines write at once, whatever else the stream has still to do.
       this.gpu.finish(this.read)
       const refused = this.decode(batch, part, decoded)
-      for (const { row, at } of part.pictures) desk.words[row] = decoded + BigInt(at)
+      for (const { row, at } of part.pictures) pointers.values[row] = decoded + BigInt(at)
       bad.push(...this.redo(batch, refused, rows))
-      // What is left is only gone through to find all that is bad.
+      // The remaining parts are decoded only to find all bad rows.
       if (bad.length > 0) continue
       const first = BigInt(part.from)
       const size = part.to - part.from
-      lane.upload(addresses + first * 8n, desk.address + first * 8n, size * 8)
+      lane.upload(addresses + first * 8n, pointers.address + first * 8n, size * 8)
       lane.launch('picture', Math.min(size, blocks), KERNELS.picture.threads, [
         rows + first * BigInt(device.words * 4),
         device.words,
@@ -152,7 +152,7 @@ export class PictureMaker {
     if (refused.length === 0) return []
     const bad = batch.redo(refused)
     if (bad.length > 0) return bad
-    const { device, from, unitBytes, desk } = batch
+    const { device, from, unitBytes, pointers } = batch
     const rowBytes = device.words * 4
     const size = up(device.width * device.height * 3)
     const memory = this.redone.atLeast(refused.length * size)
@@ -163,7 +163,7 @@ export class PictureMaker {
       const to = memory + BigInt(i * size)
       this.lane.upload(rows + BigInt(row * rowBytes), source, rowBytes)
       this.lane.upload(to, source + BigInt(rowBytes), bytes)
-      desk.words[row] = to
+      pointers.values[row] = to
     }
     return []
   }

@@ -22,7 +22,7 @@ export interface OutputPlace {
   /** Its number in the slot's layout. */
   index: number
   field: FieldPlace
-  /** What it becomes, where it is finished on the device. */
+  /** Its form once finished on the device, if it is finished there. */
   picture: DevicePicture | undefined
   compressed: DeviceCompressed | undefined
   dtype: Dtype
@@ -77,12 +77,12 @@ export function up(bytes: number): number {
 export interface PictureRow {
   row: number
   form: number
-  /** Of a JPEG: how its chroma is sampled. */
+  /** The sampling of a JPEG's chroma. */
   sampling: number
   bytes: number
   width: number
   decodedBytes: number
-  /** Where it goes, counted from the beginning of the part's scratch memory. */
+  /** Its byte offset in the part's scratch memory. */
   at: number
 }
 

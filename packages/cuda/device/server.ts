@@ -1,6 +1,6 @@
 /**
  * Runs the device stage in its thread: takes what is asked for in order, begins a batch whenever a lane is free, and
- * tells of each that is done. It looks into its mail after every batch, and waits for the GPU only when there is nothing
+ * reports each that is done. It reads its messages after every batch, and waits for the GPU only when there is nothing
  * else to do.
  */
 import { CpuDecoder, type DecoderJob } from '../../core/engine/make/cpu-decoder.js'
@@ -22,20 +22,20 @@ export class StageServer {
 
   constructor(
     private readonly gpu: Gpu,
-    /** Where a ring's memory lies. */
+    /** The address of a ring's memory. */
     private readonly addressOf: (memory: WebAssembly.Memory) => bigint,
-    private readonly say: (message: FromStage, transfer?: ArrayBuffer[]) => void,
-    /** Where its spans go. */
+    private readonly send: (message: FromStage, transfer?: ArrayBuffer[]) => void,
+    /** The lane that its spans are written to. */
     private readonly spans?: SpanLane,
   ) {}
 
-  hear(message: ToStage): void {
+  receive(message: ToStage): void {
     if (this.closed) return
     try {
       this.handle(message)
     } catch (error) {
       const id = 'download' in message ? message.download.id : undefined
-      this.say({ failed: { id, error: essence(error) } })
+      this.send({ failed: { id, error: essence(error) } })
     }
   }
 
@@ -46,7 +46,7 @@ export class StageServer {
     else if ('download' in message) {
       const { id, pointer, bytes } = message.download
       const downloaded = this.stage!.download(pointer, bytes)
-      this.say({ downloaded: { id, bytes: downloaded } }, [downloaded.buffer])
+      this.send({ downloaded: { id, bytes: downloaded } }, [downloaded.buffer])
     } else this.close()
     this.schedule()
   }
@@ -78,7 +78,7 @@ export class StageServer {
       rows.flatMap(row => {
         decoder ??= new CpuDecoder(job)
         const bad = decoder.redo(slot, field, row)
-        this.say({ refused: 1 })
+        this.send({ refused: 1 })
         return bad ?? []
       })
   }
@@ -89,10 +89,10 @@ export class StageServer {
     this.line.length = 0
     this.stage?.close()
     this.gpu.close()
-    this.say({ closed: true })
+    this.send({ closed: true })
   }
 
-  /** Between two steps the thread reads its mail. */
+  /** Between two steps the thread reads its messages. */
   private schedule(): void {
     if (this.scheduled || this.closed || this.stage === undefined) return
     if (this.line.length === 0 && !this.stage.working) return
@@ -113,14 +113,14 @@ export class StageServer {
       if (next === undefined) {
         const finished = stage.finishOldest()
         this.mark(SpanKind.Wait, this.ring, finished[0]?.batch)
-        this.tell(finished)
+        this.report(finished)
         return
       }
       const copied = stage.begin(next.batch, next.slot)
       this.mark(SpanKind.Stage, this.ring, next.batch, copied)
-      this.tell(stage.poll())
+      this.report(stage.poll())
     } catch (error) {
-      this.say({ failed: { batch: next?.batch, error: essence(error) } })
+      this.send({ failed: { batch: next?.batch, error: essence(error) } })
     }
   }
 
@@ -131,7 +131,7 @@ export class StageServer {
     this.last = now
   }
 
-  private tell(finished: readonly Finished[]): void {
-    for (const one of finished) this.say({ finished: one })
+  private report(finished: readonly Finished[]): void {
+    for (const one of finished) this.send({ finished: one })
   }
 }

@@ -36,11 +36,11 @@ export interface StageOptions {
   scratchBytes: number
   /** The stream on which the consumer works; 0n is CUDA's default stream. */
   consumer: bigint
-  /** What makes fields out of nothing. */
+  /** Makes fields out of nothing. */
   generator?: Generator
   /** Has the CPU make rows of a field that the device refused, in the slot. Returns those that it can't make either. */
   redo(slot: Slot, field: string, rows: readonly number[]): BadRow[]
-  /** What becomes of those. */
+  /** The policy for those. */
   policy: BadPolicy
 }
 
@@ -58,7 +58,7 @@ interface Output {
   pointer: bigint
   /** Recorded when the consumer is done with it. */
   released: bigint
-  /** Whether `released` was ever recorded. */
+  /** `released` was recorded at least once. */
   used: boolean
 }
 
@@ -69,8 +69,8 @@ interface Line {
   generator: GeneratorMaker | undefined
   done: bigint
   work: { batch: number; slot: number; output: number; bad: BadRow[] } | undefined
-  /** Page-locked words, one for each field and row. */
-  desk: { address: bigint; bytes: Uint8Array }
+  /** Page-locked: the device addresses of decoded pictures, u64 for each field and row. */
+  pointers: { address: bigint; bytes: Uint8Array }
 }
 
 export class DeviceStage {
@@ -98,15 +98,15 @@ export class DeviceStage {
     this.lines = Array.from({ length: LANES }, () => {
       const lane = gpu.lane()
       const pictures = new PictureMaker(gpu, lane, blocks, options.scratchBytes / SCRATCH_PARTS)
-      const desk = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
+      const pointers = gpu.allocateHost(Math.max(1, this.output.places.length) * options.layout.rows * 8)
       const { generator: made, layout } = options
       const generator = made && generatorMaker(gpu, lane, made, layout.rows, blocks)
       const arrays = new ArrayMaker(gpu, lane)
-      return { lane, pictures, arrays, generator, done: gpu.event(), work: undefined, desk }
+      return { lane, pictures, arrays, generator, done: gpu.event(), work: undefined, pointers }
     })
   }
 
-  /** Whether another batch can be begun. */
+  /** Another batch can be begun. */
   get ready(): boolean {
     return this.busy.length < LANES
   }
@@ -174,14 +174,14 @@ export class DeviceStage {
 
   /** Gives everything back. What is under way is waited for. */
   close(): void {
-    for (const { lane, pictures, arrays, generator, done, desk } of this.lines) {
+    for (const { lane, pictures, arrays, generator, done, pointers } of this.lines) {
       lane.finish()
       pictures.free()
       arrays.free()
       generator?.free()
       lane.close()
       this.gpu.destroyEvent(done)
-      this.gpu.freeHost(desk.address)
+      this.gpu.freeHost(pointers.address)
     }
     for (const { pointer, released } of this.outputs.splice(0)) {
       this.gpu.free(pointer)
@@ -227,7 +227,7 @@ export class DeviceStage {
       const found = this.makeFields(line, slot, output)
       if (found.length === 0) return bad
       bad.push(...found.filter(({ row }) => slot.status[row] !== RowStatus.Filler))
-      // What has been given to the lane reads the slot, which is about to change.
+      // The lane's work reads the slot, which is about to change.
       line.lane.finish()
       strikeRows(
         slot,
@@ -295,7 +295,7 @@ export class DeviceStage {
   }
 
   private makePictures(
-    { pictures, desk }: Line,
+    { pictures, pointers }: Line,
     slot: Slot,
     { field, picture, at }: OutputPlace,
     number: number,
@@ -305,7 +305,7 @@ export class DeviceStage {
     if (picture === undefined || count === 0) return []
     const { buffer, address, scratchBytes, layout } = this.options
     const header = headerAt(buffer, slot.at + field.at, field.unitBytes)
-    const deskAt = number * layout.rows * 8
+    const pointersAt = number * layout.rows * 8
     return pictures.make({
       device: picture,
       plan: planPictures(header, count, scratchBytes / LANES),
@@ -315,9 +315,13 @@ export class DeviceStage {
       unitBytes: field.unitBytes,
       output: output + BigInt(at),
       redo: rows => this.options.redo(slot, field.name, rows),
-      desk: {
-        address: desk.address + BigInt(deskAt),
-        words: new BigUint64Array(desk.bytes.buffer, desk.bytes.byteOffset + deskAt, layout.rows),
+      pointers: {
+        address: pointers.address + BigInt(pointersAt),
+        values: new BigUint64Array(
+          pointers.bytes.buffer,
+          pointers.bytes.byteOffset + pointersAt,
+          layout.rows,
+        ),
       },
     })
   }

@@ -12,24 +12,24 @@ import { type DeviceOpened, essence, type FromStage } from './messages.js'
 const port = parentPort!
 const wanted = workerData as ThreadData
 
-function say(message: FromStage, transfer: ArrayBuffer[] = []): void {
+function send(message: FromStage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer)
 }
 
-/** How long others may be in nvJPEG (ms); one that was ended there never leaves. A call takes some 5 ms. */
-const PATIENCE = 10_000
-const turn = new SharedLock(new Int32Array(wanted.turn), 0, threadId)
+/** Another thread that holds the lock longer is taken to have been ended within nvJPEG. A call takes some 5 ms. */
+const NVJPEG_CALL_MS = 10_000
+const lock = new SharedLock(new Int32Array(wanted.nvjpegLock), 0, threadId)
 
 const alone: Alone = work => {
-  const mine = turn.acquire(PATIENCE)
+  const mine = lock.acquire(NVJPEG_CALL_MS)
   try {
     return work()
   } finally {
-    if (mine) turn.release()
+    if (mine) lock.release()
   }
 }
 
-/** Whether pictures can be decoded, where there are any. */
+/** Prepares decoding, where there are pictures: its name and version, or why it can't be done. */
 function decoding(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
   if (wanted.nvjpeg === undefined) return {}
   try {
@@ -40,7 +40,7 @@ function decoding(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
   }
 }
 
-/** Whether arrays can be decompressed, where there are any. Without nvCOMP the CPU does it. */
+/** The same for compressed arrays. Without nvCOMP the CPU decompresses them. */
 function decompressing(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
   if (!wanted.nvcomp) return {}
   try {
@@ -52,15 +52,15 @@ function decompressing(device: CudaDevice): Omit<DeviceOpened, 'facts'> {
 
 try {
   const device = CudaDevice.open(wanted.ordinal, wanted.cache)
-  say({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
+  send({ opened: { facts: device.facts, ...decoding(device), ...decompressing(device) } })
   // The stage and the CPU's decoders are loaded while the first batch is being made. Messages wait until then.
   const { StageServer } = await import('./server.js')
   const spans = wanted.spans && openLane(wanted.spans)
-  const server = new StageServer(device, memory => addressOf(memory.buffer), say, spans)
+  const server = new StageServer(device, memory => addressOf(memory.buffer), send, spans)
   port.on('message', message => {
-    server.hear(message)
+    server.receive(message)
     if ('close' in message) port.close()
   })
 } catch (error) {
-  say({ failed: { error: essence(error) } })
+  send({ failed: { error: essence(error) } })
 }

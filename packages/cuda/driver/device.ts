@@ -132,7 +132,7 @@ export class CudaDevice implements Gpu {
     this.driver.finish(event)
   }
 
-  /** Reads from the device in a stream's turn, and waits for it. */
+  /** Reads from the device in the order of a stream, and waits for it. */
   download(to: Uint8Array, from: bigint, stream: bigint): void {
     if (to.byteLength === 0) return
     this.driver.download(BigInt(koffi.address(to)), from, to.byteLength, stream)

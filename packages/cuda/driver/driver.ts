@@ -34,7 +34,7 @@ export interface DeviceFacts {
   architecture: string
 }
 
-/** How a kernel is spread: blocks and threads along x, y and z. */
+/** Blocks and threads of a launch along x, y and z. */
 export interface LaunchShape {
   grid: readonly [x: number, y?: number, z?: number]
   block: readonly [x: number, y?: number, z?: number]
@@ -159,7 +159,7 @@ export class Driver {
     this.do('cuEventRecord', event, stream)
   }
 
-  /** Whether what was in the stream when the event was recorded is done. */
+  /** The work that was in the stream when the event was recorded is done. */
   done(event: bigint): boolean {
     const status = this.calls.cuEventQuery(event)
     if (status !== CudaStatus.NotReady) this.check('cuEventQuery', status)
@@ -199,7 +199,7 @@ export class Driver {
     this.do('cuMemHostUnregister', address)
   }
 
-  /** Copies to the device, in the stream's turn. */
+  /** Copies to the device, in the order of the stream. */
   upload(to: bigint, from: bigint, bytes: number, stream: bigint): void {
     this.do('cuMemcpyHtoDAsync_v2', to, from, bytes, stream)
   }
@@ -270,7 +270,7 @@ export class Driver {
 
 /**
  * Asks for all of CUDA's queues, before CUDA is first used in this process, unless the user has set a number. Otherwise
- * its streams share 8 of them, and the work in one queue is done in turn, also that of different streams: nvJPEG, which has
+ * its streams share 8 of them, and the work in one queue is done in order, also that of different streams: nvJPEG, which has
  * 14 streams for each decoder, and the trainer would wait for each other. The driver reads C's environment, not a worker's
  * copy.
  */

@@ -1,4 +1,4 @@
-/** What other rooms use of CUDA. Importing it loads no library: only calling does. */
+/** The part of `driver/` that others use. Importing it loads no library: only calling does. */
 export { addressOf } from '../../core/system/native.js'
 export { CudaDevice } from './device.js'
 export type { DeviceFacts, LaunchShape } from './driver.js'

@@ -14,7 +14,7 @@ import { COMPILE_OPTIONS } from './numbers.js'
 /** The folder of the `.cu` and `.cuh` files that come with the package. */
 export const KERNELS = fileURLToPath(new URL('../../pixels/transform/kernels/cuda/', import.meta.url))
 
-/** What a program is compiled with for an architecture, such as sm_90. */
+/** The options of the compiler for an architecture, such as sm_90. */
 export function compileOptions(architecture: string): string[] {
   return [`--gpu-architecture=${architecture}`, ...COMPILE_OPTIONS]
 }
@@ -49,7 +49,7 @@ export function cubinName({ text, headers = {} }: CudaSource, architecture: stri
 
 /**
  * The machine code of a program, handed to `load`: from the cache folder, or compiled now (16–70 ms for a small one).
- * What `load` refuses of the cache is compiled again.
+ * If `load` refuses the cached one, the program is compiled again.
  */
 export function withCubin<T>(
   source: CudaSource,

@@ -8,7 +8,7 @@ import { Decompressor, type DeviceStream, type NvcompCalls, type NvcompCodec } f
 import { JpegDecoder, type NvjpegCalls } from './libraries/nvjpeg.js'
 import type { Copy2D, JpegPicture, KernelArgument } from './structs.js'
 
-/** What a lane needs of its device (device.ts). */
+/** The part of a device (device.ts) that its lanes use. */
 interface LaneDevice {
   readonly driver: Driver
   /** Set when pictures can be decoded, and when arrays can be decompressed. */

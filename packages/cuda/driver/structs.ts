@@ -1,7 +1,7 @@
 /** Arguments as C lays them out in memory (x64 and arm64, little-endian). Pure functions over bytes. */
 import { MemoryType } from './numbers.js'
 
-/** What a kernel can be given. A plain number is an `int`; a bigint is a pointer or an unsigned 64-bit integer. */
+/** An argument of a kernel. A plain number is an `int`; a bigint is a pointer or an unsigned 64-bit integer. */
 export type KernelArgument =
   | bigint
   | number
@@ -99,7 +99,7 @@ export interface JpegPicture {
   bytes: number
   to: bigint
   width: number
-  /** How its chroma is sampled: each kind has a state of its own in nvJPEG. */
+  /** The sampling of its chroma: each kind has a state of its own in nvJPEG. */
   sampling: number
 }
 

@@ -63,7 +63,7 @@ export function simulatedPort(gpu: SimulatedGpu): StagePort {
       if (gpu.hangs) return
       // A WebAssembly memory can't be cloned here; it is shared anyway.
       const copy = 'ring' in message ? { ring: withScratch(message.ring, gpu) } : structuredClone(message)
-      setImmediate(() => server.hear(copy))
+      setImmediate(() => server.receive(copy))
     },
     listen: listener => {
       heard = listener

@@ -44,7 +44,7 @@ const LIBRARIES = {
   },
 } as const
 
-/** What the search looks at; tests give their own. */
+/** The machine as the search sees it; tests give their own. */
 export interface Surroundings {
   environment: Readonly<Record<string, string | undefined>>
   /** `x64` or `arm64`, as Node calls them. */
@@ -144,7 +144,7 @@ const here: Surroundings = {
   },
 }
 
-/** Tells which CUDA the driver can do: 13. */
+/** Sets the major version of CUDA that the driver can do: 13. */
 export function setDriver(major: number): void {
   here.driver = major
 }
@@ -175,7 +175,7 @@ export function libraryPath(name: CudaLibrary): string | undefined {
   return loaded.get(name)?.path
 }
 
-/** What was looked for, what was found and refused, and what to install. One sentence: it may be all a user sees. */
+/** Says where it was looked for, which files were refused, and what to install. One sentence: it may be all a user sees. */
 export function missing(name: CudaLibrary, tried: readonly string[]): MissingError {
   const { what, install, ofDriver } = LIBRARIES[name]
   const places = ofDriver

@@ -128,7 +128,7 @@ function check(call: string, status: number): void {
   if (status !== 0) throw new CudaError(call, NVCOMP_STATUSES[status] ?? `nvCOMP status ${status}`)
 }
 
-/** What the decompressor asks of the driver. */
+/** The part of the driver that the decompressor uses. */
 export interface DeviceAccess {
   allocate(bytes: number): bigint
   free(pointer: bigint): void
@@ -180,9 +180,9 @@ export class Decompressor {
     )
     driver.download(host + 4n * column, actual, table.byteLength - count * 32, stream)
     driver.finishStream(stream)
-    const said = new Int32Array(table.buffer, count * 40, count)
+    const status = new Int32Array(table.buffer, count * 40, count)
     return streams.flatMap(({ size }, i) =>
-      said[i] !== 0 || table[4 * count + i] !== BigInt(size) ? [i] : [],
+      status[i] !== 0 || table[4 * count + i] !== BigInt(size) ? [i] : [],
     )
   }
 

@@ -83,7 +83,7 @@ export function nvjpegVersion(calls: NvjpegCalls): string {
   return `${part(0)}.${part(1)}.${part(2)}`
 }
 
-/** What decodes pictures of one sampling. */
+/** nvJPEG's state for pictures of one sampling. */
 interface State {
   pointer: bigint
   /** Batch size that it is set up for. */

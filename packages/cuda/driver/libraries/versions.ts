@@ -1,4 +1,4 @@
-/** Which of NVIDIA's libraries are here, and which version each says it is: for reports. Loads what it reports. */
+/** Files and versions of NVIDIA's libraries on this machine, for reports. Loads the libraries that it reports. */
 import { cudaVersionText } from '../../../core/system/nvml/structs.js'
 import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from './find.js'
 import { type NativeLibrary, nvcompVersion, versionOf } from './nvcomp.js'

@@ -528,6 +528,18 @@ describe('opening', () => {
     await failing.close()
   })
 
+  test('the package opens devices, and the core by itself says that it can not', async () => {
+    const { MissingError: missing, open: openPackaged } = (await import(
+      new URL('../../../../build/all/index.js', import.meta.url).href
+    )) as { MissingError: typeof MissingError; open: typeof open }
+    const packaged = openPackaged(feed(), { device: 'cuda:99', workers: 0 })
+    await expect(packaged.ready).rejects.toThrow(missing)
+    await expect(packaged.ready).rejects.toThrow(/libcuda|cuda:99|no GPU/)
+    const alone = open(feed(), { device: 'cuda', workers: 0 })
+    await expect(alone.ready).rejects.toThrow('this program has no way to a GPU')
+    await Promise.all([packaged.close(), alone.close()])
+  })
+
   test('a GPU that stands still ends the run, and is named', async () => {
     const gpu = new SimulatedGpu()
     gpu.hangs = true

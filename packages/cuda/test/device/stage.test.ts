@@ -297,7 +297,7 @@ describe('the server', () => {
       message => said.push(message),
       spans,
     )
-    server.hear({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.receive({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
     return { server, said }
   }
 
@@ -306,10 +306,10 @@ describe('the server', () => {
     const { server } = served(openLane(file.take(LaneKind.Device, 'device')!))
     for (const slot of [0, 1]) {
       fill(slot, slot)
-      server.hear({ stage: { batch: 5 + slot, slot } })
+      server.receive({ stage: { batch: 5 + slot, slot } })
       await turns()
     }
-    server.hear({ close: true })
+    server.receive({ close: true })
     const { records } = file.reader.readSince(undefined, 7)
     const staged = records.filter(({ kind }) => kind === 'stage')
     expect(staged[0]).toMatchObject({ batch: 5, lane: { kind: 'device', name: 'device 0' } })
@@ -324,11 +324,11 @@ describe('the server', () => {
     const { server, said } = served()
     for (const slot of [0, 1, 2]) {
       fill(slot, slot)
-      server.hear({ stage: { batch: slot, slot } })
+      server.receive({ stage: { batch: slot, slot } })
     }
     await turns()
     expect(said.map(message => 'finished' in message && message.finished.batch)).toEqual([0, 1, 2])
-    server.hear({ close: true })
+    server.receive({ close: true })
     expect(said.at(-1)).toEqual({ closed: true })
     expect([gpu.allocations, gpu.closed]).toEqual([0, true])
   })
@@ -339,9 +339,9 @@ describe('the server', () => {
     gpu.allocate = () => {
       throw new CudaError('cuMemAlloc_v2', 'CUDA_ERROR_OUT_OF_MEMORY')
     }
-    server.hear({ stage: { batch: 5, slot: 0 } })
+    server.receive({ stage: { batch: 5, slot: 0 } })
     await turns()
-    server.hear({ download: { id: 3, pointer: 1n, bytes: 4 } })
+    server.receive({ download: { id: 3, pointer: 1n, bytes: 4 } })
     expect(said).toMatchObject([
       { failed: { batch: 5, error: { tag: 'Cuda', code: 'CUDA_ERROR_OUT_OF_MEMORY' } } },
       { failed: { id: 3 } },
@@ -354,12 +354,12 @@ describe('the server', () => {
     gpu.allocateHost = () => {
       throw new CudaError('cuMemHostAlloc', 'CUDA_ERROR_OUT_OF_MEMORY')
     }
-    server.hear({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
+    server.receive({ ring: { id: 7, job, scratchBytes: 2 ** 30, consumer: 0n } })
     gpu.allocateHost = allocateHost
     fill(0, 0)
-    server.hear({ stage: { batch: 0, slot: 0 } })
+    server.receive({ stage: { batch: 0, slot: 0 } })
     await turns()
-    server.hear({ close: true })
+    server.receive({ close: true })
     expect(said).toMatchObject([
       { failed: { error: { code: 'CUDA_ERROR_OUT_OF_MEMORY' } } },
       { closed: true },
