@@ -51,7 +51,7 @@ function compile(text: string, entry: string, options: { device?: string; name?:
   return {
     launch(shape, args) {
       gpu.enter()
-      gpu.driver.launch(kernel, shape, args, DEFAULT_STREAM)
+      gpu.launch(kernel, shape, args, DEFAULT_STREAM)
     },
   }
 }
@@ -65,11 +65,11 @@ function allocate(
   const gpu = deviceOf(device)
   const bytes = elements(shape) * DTYPES[dtype].bytes
   const pointer = gpu.allocate(bytes)
-  gpu.driver.fill(pointer, 0, bytes, DEFAULT_STREAM)
+  gpu.fill(pointer, 0, bytes, DEFAULT_STREAM)
   return new CudaArray(pointer, dtype, shape, stridesOf(shape), async (from, length) => {
     const to = new Uint8Array(length)
     gpu.enter()
-    gpu.download(to, from, DEFAULT_STREAM)
+    gpu.read(to, from, DEFAULT_STREAM)
     return to
   })
 }
@@ -80,7 +80,7 @@ function free(array: DeviceArray, { device = 'cuda' }: { device?: string } = {})
 
 /** Waits until everything on the default stream is done. */
 function synchronize({ device = 'cuda' }: { device?: string } = {}): void {
-  deviceOf(device).driver.finishStream(DEFAULT_STREAM)
+  deviceOf(device).finishStream(DEFAULT_STREAM)
 }
 
 export const cuda = { compile, allocate, free, synchronize } as const

@@ -4,10 +4,9 @@
  * uses the driver makes it so for itself.
  */
 import { MissingError } from '../../core/basics/errors.js'
-import { libc } from '../../core/system/native.js'
-import { addressOfBytes, bindDriver, type DriverCall, type DriverCalls } from './driver-calls.js'
+import { koffi, libc } from '../../core/system/native.js'
+import { addressOfBytes, type DriverCall, type DriverCalls } from './driver-calls.js'
 import { CudaError } from './errors.js'
-import { setDriver } from './libraries/find.js'
 import {
   CudaStatus,
   DeviceAttribute,
@@ -47,15 +46,6 @@ export class Driver {
   private readonly copyStruct = Buffer.alloc(COPY_2D_BYTES)
 
   constructor(private readonly calls: DriverCalls) {}
-
-  /** Loads libcuda and begins. */
-  static load(): Driver {
-    askForQueues()
-    const driver = new Driver(bindDriver())
-    driver.begin()
-    setDriver(Math.floor(driver.version / 1000))
-    return driver
-  }
 
   /** A driver without a GPU is as good as none. */
   begin(): void {
@@ -182,8 +172,9 @@ export class Driver {
   }
 
   /** Page-locked host memory. */
-  allocateHost(bytes: number): bigint {
-    return this.handle('cuMemHostAlloc', bytes, HOST_PORTABLE)
+  allocateHost(bytes: number): { address: bigint; bytes: Uint8Array } {
+    const address = this.handle('cuMemHostAlloc', bytes, HOST_PORTABLE)
+    return { address, bytes: new Uint8Array(koffi.view(address, bytes)) }
   }
 
   freeHost(address: bigint): void {
@@ -191,11 +182,11 @@ export class Driver {
   }
 
   /** Page-locks memory that is there already, so that copies from it are asynchronous and at full speed. */
-  register(address: bigint, bytes: number): void {
+  lock(address: bigint, bytes: number): void {
     this.do('cuMemHostRegister_v2', address, bytes, HOST_PORTABLE)
   }
 
-  unregister(address: bigint): void {
+  unlock(address: bigint): void {
     this.do('cuMemHostUnregister', address)
   }
 

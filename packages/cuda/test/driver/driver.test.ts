@@ -1,6 +1,7 @@
 /** The driver's wrapper over a record of calls: arguments, checks, and errors that say what to do. */
 import { describe, expect, test } from 'vitest'
 import { MissingError } from '../../../core/basics/errors.js'
+import { CudaDevice } from '../../driver/device.js'
 import { Driver } from '../../driver/driver.js'
 import type { Argument, DriverCalls } from '../../driver/driver-calls.js'
 import { CudaError } from '../../driver/errors.js'
@@ -10,6 +11,7 @@ type Answer = (args: Argument[]) => number | undefined
 /** Records calls; answers write results into the Buffers that they are given. */
 function recorded(answers: Record<string, Answer> = {}): {
   driver: Driver
+  bound: DriverCalls
   calls: [string, ...Argument[]][]
 } {
   const calls: [string, ...Argument[]][] = []
@@ -26,7 +28,8 @@ function recorded(answers: Record<string, Answer> = {}): {
             return answers[name]?.(args) ?? 0
           },
   })
-  return { driver: new Driver(table as unknown as DriverCalls), calls }
+  const bound = table as unknown as DriverCalls
+  return { driver: new Driver(bound), bound, calls }
 }
 
 const NAMES: Record<number, string> = {
@@ -68,6 +71,44 @@ describe('devices', () => {
     })
     expect(() => driver.device(2)).toThrow(MissingError)
     expect(() => driver.device(2)).toThrow('there is no device cuda:2: 2 GPUs are visible, counted from 0')
+  })
+
+  test('one that is opened has the primary context, its lanes a stream each, and gives all back', () => {
+    const { bound, calls } = recorded({
+      cuDriverGetVersion: int(13000),
+      cuDeviceGetCount: int(1),
+      cuDeviceGet: int(40),
+      cuDeviceGetName: ([name]) => void (name as Buffer).write('NVIDIA H200\0'),
+      cuDeviceGetAttribute: int(9),
+      cuDevicePrimaryCtxRetain: handle(0xc0n),
+      cuCtxGetCurrent: handle(0xc1n),
+      cuStreamCreateWithPriority: handle(0xbeefn),
+    })
+    const device = CudaDevice.open(0, '/tmp', () => bound)
+    expect(device.facts).toMatchObject({ ordinal: 0, name: 'NVIDIA H200' })
+    const opened = calls.map(([name]) => name)
+    expect([opened[0], ...opened.slice(-2)]).toEqual([
+      'cuInit',
+      'cuDevicePrimaryCtxRetain',
+      'cuCtxSetCurrent',
+    ])
+    expect(calls.at(-1)).toEqual(['cuCtxSetCurrent', 0xc0n])
+    device.enter()
+    expect(calls.at(-1)).toEqual(['cuCtxSetCurrent', 0xc0n])
+    const lane = device.lane()
+    lane.upload(1n, 2n, 3)
+    device.lock(0x1000n, 4096)
+    const before = calls.length
+    device.close()
+    expect(calls.slice(before - 2).map(([name]) => name)).toEqual([
+      'cuMemcpyHtoDAsync_v2',
+      'cuMemHostRegister_v2',
+      'cuStreamSynchronize',
+      'cuStreamDestroy_v2',
+      'cuCtxSetCurrent',
+      'cuDevicePrimaryCtxRelease_v2',
+    ])
+    expect(calls.at(-1)).toEqual(['cuDevicePrimaryCtxRelease_v2', 40])
   })
 
   test('memory', () => {
@@ -114,7 +155,7 @@ describe('streams and events', () => {
     driver.upload(1n, 2n, 3, 7n)
     driver.download(1n, 2n, 3, 7n)
     driver.fill(1n, 0, 3, 7n)
-    driver.register(0x1000n, 65536)
+    driver.lock(0x1000n, 65536)
     expect(calls.slice(1)).toEqual([
       ['cuEventRecord', 9n, 7n],
       ['cuStreamWaitEvent', 7n, 9n, 0],
