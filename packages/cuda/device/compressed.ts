@@ -7,9 +7,8 @@ import { EngineError } from '../../core/basics/errors.js'
 import type { DeviceCompressed } from '../../core/define/making.js'
 import type { BadRow } from '../../core/engine/make/cpu-decoder.js'
 import { ArrayForm, Head, READ_BEHIND } from '../../pixels/transform/device/array-words.js'
-import type { DeviceStream, Gpu, Lane } from '../driver/index.js'
+import { DeviceMemory, type DeviceStream, type Gpu, type Lane } from '../driver/index.js'
 import { DEVICE_BYTES, LANES, TURN_PARTS } from './facts.js'
-import { DeviceMemory } from './memory.js'
 import { rowBytes, up } from './plan.js'
 
 /** A compressed field of a batch: where its rows lie on the host, and where the result goes. */

@@ -12,7 +12,7 @@ import {
   type SyntheticGenerator,
 } from '../../core/engine/plan/generate.js'
 import { placeOf } from '../../core/source/made/synthetic.js'
-import { CudaError, type Gpu, type Lane, ourHeaders, ourSource } from '../driver/index.js'
+import { CudaError, DeviceMemory, type Gpu, type Lane, ourHeaders, ourSource } from '../driver/index.js'
 import {
   BATCH_BYTES,
   BatchAt,
@@ -22,7 +22,6 @@ import {
   GENERATE_THREADS,
   KERNELS,
 } from './facts.js'
-import { DeviceMemory } from './memory.js'
 import { dtypeCode, up } from './plan.js'
 
 /** The batch to be made. Positions and rows are those of the slot: the first `count` count. */

@@ -6,9 +6,8 @@ import { EngineError } from '../../core/basics/errors.js'
 import type { DevicePicture } from '../../core/define/making.js'
 import type { BadRow } from '../../core/engine/make/cpu-decoder.js'
 import { Form, Word } from '../../pixels/transform/device/parameter-words.js'
-import type { Gpu, JpegPicture, Lane } from '../driver/index.js'
+import { DeviceMemory, type Gpu, type JpegPicture, type Lane } from '../driver/index.js'
 import { DEVICE_ALIGN, KERNELS } from './facts.js'
-import { DeviceMemory } from './memory.js'
 import { dtypeCode, type PicturePart, type PicturePlan, rowBytes, up } from './plan.js'
 
 /** A picture field of a batch: where its rows lie on the host, and where the result goes. */

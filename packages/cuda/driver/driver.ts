@@ -108,12 +108,6 @@ export class Driver {
     return this.handle('cuCtxGetCurrent')
   }
 
-  /** Bytes free and in all on the current device. */
-  get memory(): { free: number; total: number } {
-    this.do('cuMemGetInfo_v2', this.out, this.out.subarray(8))
-    return { free: Number(this.out.readBigUInt64LE(0)), total: Number(this.out.readBigUInt64LE(8)) }
-  }
-
   // ---------------------------------------------------------------- streams and events
 
   /** A stream of the highest priority, which doesn't wait for the default stream. */
@@ -203,10 +197,6 @@ export class Driver {
 
   download(to: bigint, from: bigint, bytes: number, stream: bigint): void {
     this.do('cuMemcpyDtoHAsync_v2', to, from, bytes, stream)
-  }
-
-  copy(to: bigint, from: bigint, bytes: number, stream: bigint): void {
-    this.do('cuMemcpyDtoDAsync_v2', to, from, bytes, stream)
   }
 
   fill(to: bigint, value: number, bytes: number, stream: bigint): void {

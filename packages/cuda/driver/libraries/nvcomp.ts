@@ -14,6 +14,7 @@
 import { MissingError } from '../../../core/basics/errors.js'
 import { koffi } from '../../../core/system/native.js'
 import { CudaError } from '../errors.js'
+import { DeviceMemory } from '../memory.js'
 import {
   NVCOMP_BACKEND_CUDA,
   NVCOMP_CODECS,
@@ -139,13 +140,18 @@ export interface DeviceAccess {
 
 /** Decompresses in one stream, with memory of its own. */
 export class Decompressor {
-  private readonly memory = { table: { pointer: 0n, bytes: 0 }, temp: { pointer: 0n, bytes: 0 } }
+  // Each call waits for its end: nothing still uses them when they grow.
+  private readonly table: DeviceMemory
+  private readonly temp: DeviceMemory
 
   constructor(
     private readonly calls: NvcompCalls,
     private readonly driver: DeviceAccess,
     private readonly stream: bigint,
-  ) {}
+  ) {
+    this.table = new DeviceMemory(driver)
+    this.temp = new DeviceMemory(driver)
+  }
 
   /**
    * Returns the numbers of the streams that were refused, or became too little; waits for that.
@@ -162,7 +168,7 @@ export class Decompressor {
       table[2 * count + i] = BigInt(size)
       table[3 * count + i] = to
     }
-    const at = this.atLeast('table', table.byteLength)
+    const at = this.table.atLeast(table.byteLength)
     const host = BigInt(koffi.address(table))
     const column = BigInt(count * 8)
     const [sizes, rooms, outputs, actual, statuses] = [1n, 2n, 3n, 4n, 5n].map(part => at + part * column)
@@ -170,7 +176,7 @@ export class Decompressor {
     const largest = streams.reduce((most, { size }) => Math.max(most, size), 0)
     const total = streams.reduce((sum, { size }) => sum + size, 0)
     const tempBytes = calls.tempBytes(codec, count, largest, total, stream)
-    const temp = tempBytes === 0 ? 0n : this.atLeast('temp', tempBytes)
+    const temp = tempBytes === 0 ? 0n : this.temp.atLeast(tempBytes)
     calls.decompress(
       codec,
       { count, streams: at, sizes, rooms, outputs, actual, statuses },
@@ -187,21 +193,7 @@ export class Decompressor {
   }
 
   close(): void {
-    for (const part of Object.values(this.memory)) {
-      if (part.bytes > 0) this.driver.free(part.pointer)
-      part.bytes = 0
-    }
-  }
-
-  /** Nothing of an earlier call is under way: each waits for its end. */
-  private atLeast(name: 'table' | 'temp', bytes: number): bigint {
-    const part = this.memory[name]
-    if (bytes > part.bytes) {
-      if (part.bytes > 0) this.driver.free(part.pointer)
-      part.bytes = 0
-      part.pointer = this.driver.allocate(bytes)
-      part.bytes = bytes
-    }
-    return part.pointer
+    this.table.free()
+    this.temp.free()
   }
 }

@@ -14,8 +14,8 @@ import type { FeedJson } from '../../../core/define/types.js'
 import { Feeding } from '../../../core/engine/ring/feeding.js'
 import { Device, type StagePort } from '../../device/device.js'
 import { librariesFor } from '../../device/device-run.js'
-import { SlotPins } from '../../device/memory.js'
 import { essence, type FromStage, type ToStage } from '../../device/messages.js'
+import { SlotPins } from '../../device/stage.js'
 import { CudaError } from '../../driver/index.js'
 
 /** A stage that answers as it is told to, and otherwise not at all. */

@@ -110,17 +110,6 @@ describe('devices', () => {
     ])
     expect(calls.at(-1)).toEqual(['cuDevicePrimaryCtxRelease_v2', 40])
   })
-
-  test('memory', () => {
-    const { driver } = recorded({
-      cuMemGetInfo_v2: ([free, total]) => {
-        ;(free as Buffer).writeBigUInt64LE(5n * 2n ** 30n)
-        ;(total as Buffer).writeBigUInt64LE(139n * 2n ** 30n)
-        return 0
-      },
-    })
-    expect(driver.memory).toEqual({ free: 5 * 2 ** 30, total: 139 * 2 ** 30 })
-  })
 })
 
 describe('streams and events', () => {
