@@ -18,7 +18,7 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
 await bundleEngine(packages, dist)
 await bundleTypes(build, dist)
-await buildPage(join(packages, 'observe/dashboard/page'), join(dist, 'observe/dashboard/page/index.html'))
+await buildPage(join(packages, 'observe/page'), join(dist, 'observe/page/index.html'))
 
 // Compiled kernels, kernels that are compiled for the GPU at hand, the report's page,
 // licences of libraries.
@@ -29,7 +29,9 @@ for (const [folder, extension] of [
   ['llm/tokenize/shipped', '.json'],
   ['pixels/transform/kernels', '.wasm'],
   ['pixels/transform/kernels/cuda', ''],
-  ['observe/page', ''],
+  ['observe/page', '.js'],
+  ['observe/page', '.css'],
+  ['observe/page', 'report.html'],
   ['core/system/libraries', ''],
 ]) {
   for (const to of [dist, build]) {

@@ -1,5 +1,5 @@
 /**
- * What the page is told: the contract between the server (packages/observe/dashboard/server/) and the page (packages/observe/dashboard/page/). Plain
+ * What the page is told: the contract between the server (packages/observe/dashboard/server/) and the page (packages/observe/page/). Plain
  * JSON. `GET /api/events` is a stream of events, named as the keys of `Events`; the rest is asked for when it is looked at.
  */
 import type { Accounting, Diagnosis, Evidence, Parts } from '../evidence.js'

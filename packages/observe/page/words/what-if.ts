@@ -1,9 +1,9 @@
 /** What would be, if: the sliders, and what the model answers, in words and numbers. */
-import type { Change, Prediction, Remedy } from '../../../evidence.js'
-import type { Fit } from '../../../model/fit.js'
-import { depthOf } from '../../../model/predict.js'
-import { LEAST_PART } from '../../../verdict/thresholds.js'
-import { cores, ms, percent } from '../../../verdict/units.js'
+import type { Change, Prediction, Remedy } from '../../evidence.js'
+import type { Fit } from '../../model/fit.js'
+import { depthOf } from '../../model/predict.js'
+import { LEAST_PART } from '../../verdict/thresholds.js'
+import { cores, ms, percent } from '../../verdict/units.js'
 
 export interface Knob {
   name: string

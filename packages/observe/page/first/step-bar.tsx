@@ -1,6 +1,6 @@
 /** One step as one bar: how much of it is training, and what the rest went into. */
-import type { Parts } from '../../../evidence.js'
-import { ms, percent } from '../../../verdict/units.js'
+import type { Parts } from '../../evidence.js'
+import { ms, percent } from '../../verdict/units.js'
 import type { State } from '../state/store.js'
 import { windowOf, worstOf, worstRecord } from '../state/worst.js'
 import { NBSP } from '../words/format.js'

@@ -1,5 +1,5 @@
 /** Rows of the timeline: spans in columns that are quick to search, and how much of each pixel each kind takes. */
-import type { Timeline } from '../../view.js'
+import type { Timeline } from '../../dashboard/view.js'
 
 /** How spans are painted, in the order in which they are stacked where a pixel holds several. */
 export const PAINTS = [

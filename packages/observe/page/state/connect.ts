@@ -2,7 +2,7 @@
  * The stream of events. When it breaks, that is known at once, and it is opened again until it holds. A page that is hidden
  * has none: browsers allow six connections to a server, and pages in the background would take them all.
  */
-import type { Events } from '../../view.js'
+import type { Events } from '../../dashboard/view.js'
 import { address } from './address.js'
 import { type State, withFirstHello, withHello, withNow } from './store.js'
 

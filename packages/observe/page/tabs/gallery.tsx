@@ -1,6 +1,6 @@
 /** What the trainer really gets: rows of the newest batch, after augmentation, with their labels. */
 import { useEffect, useState } from 'preact/hooks'
-import type { Gallery as Rows } from '../../view.js'
+import type { Gallery as Rows } from '../../dashboard/view.js'
 import { ask } from '../state/address.js'
 import type { State } from '../state/store.js'
 import { ASKED, batchSize, shownWords } from '../words/gallery.js'

@@ -1,5 +1,5 @@
 /** A strip for each rank: what it loses, over the window of the sentence, and how fast it is. The slowest comes first where ranks differ. */
-import type { RunRecord } from '../../../live/record.js'
+import type { RunRecord } from '../../live/record.js'
 import type { State } from '../state/store.js'
 import { lossOf, windowOf } from '../state/worst.js'
 import { count, NBSP, share } from '../words/format.js'

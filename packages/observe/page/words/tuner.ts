@@ -1,7 +1,7 @@
 /** What the tuner did, in words and signs. */
-import { decoderPlace } from '../../../../core/basics/decoder.js'
-import type { Knob, TunerDecision } from '../../../live/decision.js'
-import { gain, percent } from '../../../verdict/units.js'
+import { decoderPlace } from '../../../core/basics/decoder.js'
+import type { Knob, TunerDecision } from '../../live/decision.js'
+import { gain, percent } from '../../verdict/units.js'
 
 export const MARKS: Record<TunerDecision['event'], { sign: string; word: string }> = {
   tried: { sign: '◇', word: 'tried' },

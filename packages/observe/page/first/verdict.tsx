@@ -1,5 +1,5 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
-import type { Remedy } from '../../../evidence.js'
+import type { Remedy } from '../../evidence.js'
 import type { State } from '../state/store.js'
 import { enginesOf } from '../state/worst.js'
 import { ceilingOf, gainOf } from '../words/gain.js'

@@ -1,7 +1,8 @@
 /** Gains in words, with what is possible at most: an interval of a model reaches beyond it, a run does not. */
-import type { Remedy } from '../../../evidence.js'
-import { gain } from '../../../verdict/units.js'
-import type { Now } from '../../view.js'
+
+import type { Now } from '../../dashboard/view.js'
+import type { Remedy } from '../../evidence.js'
+import { gain } from '../../verdict/units.js'
 import { worstOf, worstRecord } from '../state/worst.js'
 
 /** The most that better data could gain (0.7 = 70 %). Null: that is not known. */

@@ -1,5 +1,5 @@
 /** What can be done, in words. */
-import type { Remedy } from '../../../evidence.js'
+import type { Remedy } from '../../evidence.js'
 
 /**
  * `7 workers instead of 4`, and the rest of the action: `--workers 7, or …`. `many`: each of several ranks has workers

@@ -1,7 +1,8 @@
 /** The rank that loses most, wherever it is known from: looked at here, or told by its log. All losses are of one window. */
-import type { Parts } from '../../../evidence.js'
-import type { RunRecord } from '../../../live/record.js'
-import type { Now } from '../../view.js'
+
+import type { Now } from '../../dashboard/view.js'
+import type { Parts } from '../../evidence.js'
+import type { RunRecord } from '../../live/record.js'
 import { type State, timeOf } from './store.js'
 
 const HOURS = 24

@@ -1,9 +1,9 @@
 /** What would be, if: sliders on the model of this run, and the three ways to feed a trainer with its own numbers. */
 import { useMemo, useState } from 'preact/hooks'
-import type { Change, Remedy } from '../../../evidence.js'
-import type { Fit } from '../../../model/fit.js'
-import { predict } from '../../../model/predict.js'
-import { count, ms, percent, rate } from '../../../verdict/units.js'
+import type { Change, Remedy } from '../../evidence.js'
+import type { Fit } from '../../model/fit.js'
+import { predict } from '../../model/predict.js'
+import { count, ms, percent, rate } from '../../verdict/units.js'
 import { spanOf, type Way, waysOf } from '../draw/ways.js'
 import type { State } from '../state/store.js'
 import { gainWords } from '../words/gain.js'

@@ -1,5 +1,5 @@
 /** Which rows of a batch are shown, in words. */
-import type { Gallery as Rows } from '../../view.js'
+import type { Gallery as Rows } from '../../dashboard/view.js'
 
 /** Rows that are asked for. */
 export const ASKED = 16

@@ -1,5 +1,5 @@
 /** Addresses of the server: relative to the page's own, with its query (which has the token) and the run that was chosen. */
-import type { RunName } from '../../view.js'
+import type { RunName } from '../../dashboard/view.js'
 
 export function address(path: string, more: Record<string, string> = {}): string {
   const query = new URLSearchParams(location.search)

@@ -1,5 +1,5 @@
 /** The parts of a step in plain words. */
-import type { MakerWork, Parts } from '../../../evidence.js'
+import type { MakerWork, Parts } from '../../evidence.js'
 
 /** In the order in which a bar shows them. */
 export const PARTS: readonly (keyof Parts)[] = [

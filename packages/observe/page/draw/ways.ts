@@ -2,9 +2,9 @@
  * Three ways to feed a trainer, drawn from the model's own numbers: naive (make a batch, then train on it), prefetched (one
  * worker makes the next batch meanwhile), streamed (all workers make rows of the batches ahead).
  */
-import type { Change } from '../../../evidence.js'
-import type { Fit } from '../../../model/fit.js'
-import { coresOf, depthOf, predict } from '../../../model/predict.js'
+import type { Change } from '../../evidence.js'
+import type { Fit } from '../../model/fit.js'
+import { coresOf, depthOf, predict } from '../../model/predict.js'
 
 /** What a lane does from one moment to another (ms). */
 export interface Piece {

@@ -1,6 +1,6 @@
 /** What each thread did, as it goes on: zoomed and moved by mouse and keys, and stopped to look at it. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Timeline } from '../../view.js'
+import type { Timeline } from '../../dashboard/view.js'
 import { useTheme, useWidth } from '../draw/hooks.js'
 import { firstAfter, PAINTS, type Row, rowsOf, type View } from '../draw/spans.js'
 import { type Cursor, drawTimeline, GUTTER, heightOf, rowAt } from '../draw/timeline.js'

@@ -1,8 +1,9 @@
 /** What the run lost over the last hour, and what the tuner did meanwhile. */
-import type { TunerDecision } from '../../../live/decision.js'
-import { LEAST_PART } from '../../../verdict/thresholds.js'
-import { percent, rate } from '../../../verdict/units.js'
-import type { HistoryPoint } from '../../view.js'
+
+import type { HistoryPoint } from '../../dashboard/view.js'
+import type { TunerDecision } from '../../live/decision.js'
+import { LEAST_PART } from '../../verdict/thresholds.js'
+import { percent, rate } from '../../verdict/units.js'
 import { Chart, type Mark } from '../draw/chart.js'
 import { lastWord, once, type State } from '../state/store.js'
 import { eventWords, MARKS, settingOf } from '../words/tuner.js'

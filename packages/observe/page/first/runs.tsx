@@ -1,5 +1,5 @@
 /** The runs that are here, to choose one. */
-import type { RunName } from '../../view.js'
+import type { RunName } from '../../dashboard/view.js'
 import { choose, nameOf } from '../state/address.js'
 import { age } from '../words/format.js'
 

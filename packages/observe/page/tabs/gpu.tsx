@@ -1,5 +1,5 @@
 /** The GPU: having work and being full are two things. */
-import { bytes } from '../../../verdict/units.js'
+import { bytes } from '../../verdict/units.js'
 import type { State } from '../state/store.js'
 import { share } from '../words/format.js'
 

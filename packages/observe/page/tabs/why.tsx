@@ -1,6 +1,6 @@
 /** The numbers that decided, and all that can be done. */
-import type { Diagnosis } from '../../../evidence.js'
-import { LEAST_PART } from '../../../verdict/thresholds.js'
+import type { Diagnosis } from '../../evidence.js'
+import { LEAST_PART } from '../../verdict/thresholds.js'
 import type { State } from '../state/store.js'
 import { ceilingOf, gainOf } from '../words/gain.js'
 import { titleOf } from '../words/remedy.js'

@@ -1,9 +1,10 @@
 /** The one sentence: whether the GPU waits, why, and what to do. */
-import type { Diagnosis, Remedy } from '../../../evidence.js'
-import { LEAST_PART } from '../../../verdict/thresholds.js'
-import { percent, rate } from '../../../verdict/units.js'
-import { why } from '../../../verdict/words.js'
-import type { Hello, Now, Told } from '../../view.js'
+
+import type { Hello, Now, Told } from '../../dashboard/view.js'
+import type { Diagnosis, Remedy } from '../../evidence.js'
+import { LEAST_PART } from '../../verdict/thresholds.js'
+import { percent, rate } from '../../verdict/units.js'
+import { why } from '../../verdict/words.js'
 import type { State } from '../state/store.js'
 import { lossOf, stillFor, windowOf, worstOf } from '../state/worst.js'
 import { age } from './format.js'
