@@ -1,68 +1,59 @@
-/** The whole page: head, first screen, tabs; and the keys that work everywhere. */
-import { useEffect, useState } from 'preact/hooks'
+/** A run as it goes on: head, first screen, tabs. */
+import { useEffect } from 'preact/hooks'
 import { Figures } from './first/figures.js'
-import { Head } from './first/head.js'
+import { Notices, RunLine } from './first/head.js'
 import { Loss } from './first/loss.js'
 import { Ranks } from './first/ranks.js'
 import { StepBar } from './first/step-bar.js'
 import { Verdict } from './first/verdict.js'
-import { Keys } from './keys.js'
+import { Shell } from './shell.js'
 import type { State } from './state/store.js'
-import { nextTheme } from './state/theme.js'
 import { worstOf } from './state/worst.js'
 import { TAB_KEYS, TABS, Tabs, useTab } from './tabs/tabs.js'
 
-/** How long a word about what was done stays (ms). */
-const SAID = 6000
+const KEYS: [string, string][] = [
+  [`${TAB_KEYS[0]} … ${TAB_KEYS.at(-1)}`, 'the tabs'],
+  ['← →', 'the next tab, the next mark of the loss, the next point of a chart'],
+  ['Space', 'timeline: stop, go on'],
+]
 
 export function App({ state }: { state: State }) {
   const [tab, setTab] = useTab()
-  const [said, say] = useState('')
-  const [keys, showKeys] = useState(false)
-  useEffect(() => {
-    if (said === '') return
-    const timer = setTimeout(() => say(''), SAID)
-    return () => clearTimeout(timer)
-  }, [said])
-  const changeTheme = () => say(`Colours: ${nextTheme()}`)
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || inField(event.target)) return
-      const key = TAB_KEYS.indexOf(event.key)
-      if (event.key === 't') changeTheme()
-      else if (event.key === '?') showKeys(shown => !shown)
-      else if (key >= 0 && !inPicture(event.target)) setTab(TABS[key].id, true)
-      else return
-      event.preventDefault()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
+  const openTab = ({ key, target }: KeyboardEvent) => {
+    const i = TAB_KEYS.indexOf(key)
+    // A canvas has keys of its own.
+    if (i < 0 || target instanceof HTMLCanvasElement) return false
+    setTab(TABS[i].id, true)
+    return true
+  }
   useEffect(() => {
     document.title = titleOf(state)
   })
   return (
-    <>
-      <Head state={state} onTheme={changeTheme} onKeys={() => showKeys(true)} />
-      <main class={state.link === 'lost' ? 'stale' : ''}>
-        <Verdict state={state} say={say} />
-        {state.hello?.run !== null && (
-          <>
-            <StepBar state={state} />
-            <div class="row">
-              <Loss state={state} />
-              <Ranks state={state} />
-            </div>
-            <Figures state={state} />
-            <Tabs state={state} tab={tab} onTab={setTab} />
-          </>
-        )}
-      </main>
-      <p class={said === '' ? 'toast' : 'toast shown'} role="status">
-        {said}
-      </p>
-      {keys && <Keys onClose={() => showKeys(false)} />}
-    </>
+    <Shell
+      line={<RunLine state={state} />}
+      notices={<Notices state={state} />}
+      stale={state.link === 'lost'}
+      onKey={openTab}
+      keys={KEYS}
+    >
+      {say => (
+        <>
+          <Verdict state={state} say={say} />
+          {state.hello?.run !== null && (
+            <>
+              <StepBar state={state} />
+              <div class="row">
+                <Loss state={state} />
+                <Ranks state={state} />
+              </div>
+              <Figures state={state} />
+              <Tabs state={state} tab={tab} onTab={setTab} />
+            </>
+          )}
+        </>
+      )}
+    </Shell>
   )
 }
 
@@ -74,13 +65,4 @@ function titleOf({ now, hello, link, ended }: State): string {
   const worst = worstOf(now)
   // A page that is hidden has no news: what it knew last may be wrong.
   return worst === null || link === 'paused' ? feed : `−${Math.round(100 * worst.lost)} % ${feed}`
-}
-
-function inField(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement
-}
-
-/** A canvas has keys of its own. */
-function inPicture(target: EventTarget | null): boolean {
-  return target instanceof HTMLCanvasElement
 }

@@ -1,8 +1,8 @@
-/** A chart of values over time, with marks that tell what happened. Pointer and arrow keys go through it. */
+/** A chart of values over time, or over something else, with marks. Pointer and arrow keys go through it. */
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { clock } from '../words/format.js'
 import { useWidth } from './hooks.js'
-import { apart, areaPath, linePath, type Plot, type Point, times, xOf, yOf } from './scale.js'
+import { apart, areaPath, columnsPath, linePath, type Plot, type Point, times, xOf, yOf } from './scale.js'
 
 export interface Series {
   name: string
@@ -11,6 +11,10 @@ export interface Series {
   look?: string
   /** Its line is calm below this. */
   calmBelow?: number
+  /** Columns, so wide (as places are), in place of a line. */
+  columns?: number
+  /** Points on the line, each with a line from the least value to the most. */
+  spread?: [least: number, most: number][]
 }
 
 export interface Mark {
@@ -35,6 +39,8 @@ interface Given {
   empty: string
   /** What the end of the axis is called. */
   last: string
+  /** The axis where it is not time: places with their names, the nearest places to stop at, and what one is called. */
+  axis?: { ticks: [at: number, name: string][]; title: (at: number) => string; step: number }
 }
 
 /** Room around the plot (px): numbers left, times and marks below. */
@@ -50,7 +56,7 @@ const SIGN = 14
 const APART = 84
 
 export function Chart(given: Given) {
-  const { label, height, from, to, top, format, series, marks = [], describe, empty, last } = given
+  const { label, height, from, to, top, format, series, marks = [], describe, empty, last, axis } = given
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box, 600)
   const [at, setAt] = useState<number | null>(null)
@@ -62,7 +68,12 @@ export function Chart(given: Given) {
   )
   const plot: Plot = { from, to, top, width: width - left - RIGHT, height: height - below - 8 }
   const paths = useMemo(
-    () => series.map(({ points }) => ({ line: linePath(points, plot), area: areaPath(points, plot) })),
+    () =>
+      series.map(({ points, columns }) =>
+        columns === undefined
+          ? { line: linePath(points, plot), area: areaPath(points, plot) }
+          : { line: '', area: columnsPath(points, columns, plot) },
+      ),
     [from, to, top, width, series],
   )
   const signs = apart(
@@ -70,6 +81,8 @@ export function Chart(given: Given) {
     SIGN,
     plot.width,
   )
+  const ticks =
+    axis?.ticks ?? times(plot, APART).map((at): [number, string] => [at, clock(at, to - from <= 120_000)])
   const nothing = series.every(({ points }) => points.length === 0)
   const chosen = mark === null ? null : (marks[mark] ?? null)
   const time = chosen?.time ?? at
@@ -84,11 +97,11 @@ export function Chart(given: Given) {
     if (event.key === 'Escape') leave()
     if (by === 0) return
     event.preventDefault()
-    if (marks.length > 0) {
+    if (marks.length > 0 && axis === undefined) {
       const before = mark ?? (by > 0 ? -1 : marks.length)
       return setMark(Math.min(marks.length - 1, Math.max(0, before + by)))
     }
-    const step = (to - from) / 60
+    const step = axis?.step ?? (to - from) / 60
     setAt(Math.min(to, Math.max(from, (at ?? to) + by * step)))
   }
   const leave = () => {
@@ -126,29 +139,35 @@ export function Chart(given: Given) {
               </text>
             </g>
           ))}
-          {times(plot, APART).map(moment => (
-            <text key={moment} class="axis" x={xOf(plot, moment)} y={plot.height + 16} text-anchor="middle">
-              {xOf(plot, moment) < plot.width - 40 ? clock(moment, to - from <= 120_000) : ''}
+          {ticks.map(([at, name]) => (
+            <text key={at} class="axis" x={xOf(plot, at)} y={plot.height + 16} text-anchor="middle">
+              {last === '' || xOf(plot, at) < plot.width - 40 ? name : ''}
             </text>
           ))}
           <text class="axis" x={plot.width} y={plot.height + 16} text-anchor="end">
             {nothing ? '' : last}
           </text>
-          {series.map(({ name, look = 'main', calmBelow }, i) => (
+          {series.map(({ name, look = 'main', calmBelow, points, columns, spread }, i) => (
             <g key={name} class={`series ${look}`}>
               {calmBelow !== undefined && <Calm id={`calm-${name}`} plot={plot} below={calmBelow} />}
-              <path class="area" d={paths[i].area} />
+              <path class={columns === undefined ? 'area' : 'area columns'} d={paths[i].area} />
               <path
                 class="line"
                 d={paths[i].line}
                 style={calmBelow === undefined ? undefined : { stroke: `url(#calm-${name})` }}
               />
+              {spread?.map(([least, most], n) => (
+                <g key={points[n][0]} transform={`translate(${xOf(plot, points[n][0])} 0)`}>
+                  <line class="line" y1={yOf(plot, least)} y2={yOf(plot, most)} />
+                  <circle class="dot" cy={yOf(plot, points[n][1] ?? 0)} r={4} />
+                </g>
+              ))}
             </g>
           ))}
           {marks.map(({ time: moment, sign, kind }, i) => (
             <g key={`${moment} ${kind} ${i}`} class={i === mark ? `mark ${kind} chosen` : `mark ${kind}`}>
               <line x1={xOf(plot, moment)} x2={xOf(plot, moment)} y1={0} y2={plot.height} />
-              <text x={signs[i]} y={plot.height + 34} text-anchor="middle">
+              <text x={signs[i]} y={plot.height + 34} text-anchor={anchorOf(sign, signs[i], plot)}>
                 {sign}
               </text>
             </g>
@@ -172,7 +191,7 @@ export function Chart(given: Given) {
               `${xOf(plot, time) > plot.width / 2 ? width - left - xOf(plot, time) + 10 : left + xOf(plot, time) + 10}px`,
           }}
         >
-          <b>{clock(time, true)}</b>
+          <b>{axis === undefined ? clock(time, true) : axis.title(time)}</b>
           {chosen !== null ? (
             <>
               <strong>
@@ -198,6 +217,12 @@ function Calm({ id, plot, below }: { id: string; plot: Plot; below: number }) {
       <stop class="stop-calm" offset={offset} />
     </linearGradient>
   )
+}
+
+/** Words near an end of the axis stay within it. */
+function anchorOf(sign: string, x: number, { width }: Plot): string {
+  if (sign.length < 3) return 'middle'
+  return x < width / 4 ? 'start' : x > (3 * width) / 4 ? 'end' : 'middle'
 }
 
 /** The place that is nearest to x; −1 where there is none. */

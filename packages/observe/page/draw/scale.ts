@@ -90,6 +90,29 @@ export function areaPath(points: readonly Point[], plot: Plot): string {
     .join('')
 }
 
+/** Columns from the ground, each around its place. One that is cut off at the top has a point on it: it goes on. */
+export function columnsPath(points: readonly Point[], columns: number, plot: Plot): string {
+  const wide = (columns / (plot.to - plot.from)) * plot.width
+  const width = Math.max(0.75, wide - (wide > 4 ? 1 : 0))
+  return points
+    .filter(([, value]) => value !== null && value > 0)
+    .map(([at, value]) => {
+      const x = (xOf(plot, at) - width / 2).toFixed(1)
+      const cut = value! <= plot.top ? '' : `M${x} -2h${width.toFixed(1)}l${(-width / 2).toFixed(1)} -5Z`
+      return `M${x} ${plot.height}V${yOf(plot, value!).toFixed(1)}h${width.toFixed(1)}V${plot.height}Z${cut}`
+    })
+    .join('')
+}
+
+/** The top of a scale of waits (ms): 99 of 100 after the first of a run stay below, in the run that waits most. */
+export function topOfWaits(runs: readonly (readonly number[])[]): number {
+  const usual = runs.map(waits => {
+    const sorted = (waits.length > 1 ? waits.slice(1) : [...waits]).sort((a, b) => a - b)
+    return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0
+  })
+  return roundUp(Math.max(0.001, ...usual))
+}
+
 /** A round number near `value`, not below it: 1, 2, 5 times a power of ten. */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1

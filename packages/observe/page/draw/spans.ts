@@ -3,14 +3,14 @@ import type { Timeline } from '../../dashboard/view.js'
 
 /** How spans are painted, in the order in which they are stacked where a pixel holds several. */
 export const PAINTS = [
-  ...(['waiting', 'step', 'hand', 'copy', 'stage', 'open', 'read', 'decode'] as const),
-  ...(['transform', 'map', 'close', 'gc', 'wait', 'idle'] as const),
+  ...(['setup', 'waiting', 'step', 'hand', 'copy', 'stage', 'make', 'open', 'read', 'decode'] as const),
+  ...(['transform', 'map', 'close', 'gc', 'epoch', 'wait', 'idle'] as const),
 ] as const
 export type Paint = (typeof PAINTS)[number]
 
 export interface Row {
   name: string
-  trainer: boolean
+  kind: Timeline['lanes'][number]['kind']
   paints: Uint8Array
   starts: Float64Array
   ends: Float64Array
@@ -24,22 +24,21 @@ export interface View {
 }
 
 /** The trainer first, then what brings batches to it, then workers: the way that a wait is followed back. */
-const ORDER = ['consumer', 'device', 'worker', 'reader']
+const ORDER = ['consumer', 'device', 'worker', 'reader', 'epochs']
 
 export function rowsOf(timeline: Timeline): Row[] {
   const lanes = [...timeline.lanes].sort((x, y) => ORDER.indexOf(x.kind) - ORDER.indexOf(y.kind))
   return lanes.map(({ name, kind, spans }) => {
-    const trainer = kind === 'consumer'
     const all = spans
       .map(([start, duration, what, batch, rows]) => {
-        const paint = PAINTS.indexOf((trainer && what === 'wait' ? 'waiting' : what) as Paint)
+        const paint = PAINTS.indexOf((kind === 'consumer' && what === 'wait' ? 'waiting' : what) as Paint)
         return { paint, start: timeline.from + start, end: timeline.from + start + duration, batch, rows }
       })
       .filter(({ paint, start, end }) => paint >= 0 && end > start)
       .sort((x, y) => x.start - y.start)
     return {
       name,
-      trainer,
+      kind,
       paints: Uint8Array.from(all, span => span.paint),
       starts: Float64Array.from(all, span => span.start),
       ends: Float64Array.from(all, span => span.end),

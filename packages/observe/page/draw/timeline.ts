@@ -1,5 +1,5 @@
 /** Draws the timeline on a canvas. Waits of the trainer are hatched and as high as their row: they need no colour to be seen. */
-import { duration } from '../words/format.js'
+import { count, duration, NBSP } from '../words/format.js'
 import { roundUp } from './scale.js'
 import { firstAfter, PAINTS, type Paint, type Row, sharesOf, type View } from './spans.js'
 
@@ -12,11 +12,17 @@ const GAP = 4
 /** A span that is so wide (px) has room for hatching, and for its batch. */
 const HATCHED = 5
 const NAMED = 58
+/** Steps that are so wide (px) have a hairline between them. */
+const APART = 8
 
+/** A moment, and the row that is pointed at; none in timelines beside that one. */
 export interface Cursor {
-  row: number
+  row: number | null
   at: number
 }
+
+/** How time is written: as it went by before the newest moment, or since the beginning of a run that was over at `end`. */
+export type Scale = { since: 'now' } | { since: 'begin'; end: number }
 
 export function heightOf(rows: readonly Row[]): number {
   return AXIS + rows.reduce((sum, row) => sum + rowHeight(row) + GAP, 0)
@@ -37,6 +43,7 @@ export function drawTimeline(
   rows: readonly Row[],
   view: View,
   cursor: Cursor | null,
+  scale: Scale,
 ): void {
   const pen = canvas.getContext('2d')
   if (pen === null) return
@@ -51,10 +58,10 @@ export function drawTimeline(
   const style = getComputedStyle(document.documentElement)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
   const plot = Math.max(10, Math.floor(width - GUTTER))
-  drawAxis(pen, view, plot, height, colour)
+  drawAxis(pen, view, plot, height, colour, scale)
   let top = AXIS
   rows.forEach((row, i) => {
-    pen.fillStyle = colour(row.trainer ? 'ink' : 'quiet')
+    pen.fillStyle = colour(row.kind === 'consumer' ? 'ink' : 'quiet')
     pen.textAlign = 'right'
     pen.fillText(row.name, GUTTER - 12, top + rowHeight(row) / 2, GUTTER - 14)
     pen.fillStyle = colour('track')
@@ -64,14 +71,15 @@ export function drawTimeline(
     if (cursor?.row === i) outline(pen, row, view, top, plot, cursor.at, colour)
     top += rowHeight(row) + GAP
   })
+  if (scale.since === 'begin') drawEnd(pen, scale.end, view, plot, height, colour)
   if (cursor !== null && cursor.at >= view.from && cursor.at <= view.to) {
     pen.fillStyle = colour('ink')
     pen.fillRect(GUTTER + ((cursor.at - view.from) / (view.to - view.from)) * plot, AXIS, 1, height - AXIS)
   }
 }
 
-function rowHeight({ trainer }: Row): number {
-  return trainer ? TRAINER : OTHER
+function rowHeight({ kind }: Row): number {
+  return kind === 'consumer' ? TRAINER : OTHER
 }
 
 type Colour = (name: string) => string
@@ -82,19 +90,49 @@ function drawAxis(
   plot: number,
   height: number,
   colour: Colour,
+  { since }: Scale,
 ): void {
   const span = view.to - view.from
   const step = roundUp(span / Math.max(2, Math.floor(plot / 120)))
+  const zero = since === 'now' ? view.to : 0
   pen.textAlign = 'left'
-  // Time counts backwards from the newest moment that is shown.
-  for (let back = 0; back <= span; back += step) {
-    const x = Math.round(GUTTER + ((span - back) / span) * plot)
+  for (let i = Math.ceil((view.from - zero) / step); i * step <= view.to - zero; i++) {
+    const x = Math.round(GUTTER + ((zero + i * step - view.from) / span) * plot)
     pen.fillStyle = colour('line')
     pen.fillRect(x, AXIS - 6, 1, height - AXIS + 6)
-    const text = back === 0 ? '' : `−${duration(back)}`
     pen.fillStyle = colour('quiet')
-    pen.fillText(text, x + 5, AXIS / 2 - 2)
+    const text = axisWords(i * step, step)
+    if (x + 5 + pen.measureText(text).width <= GUTTER + plot) pen.fillText(text, x + 5, AXIS / 2 - 2)
   }
+}
+
+/** A moment of the axis, with as many digits as steps of the axis need. */
+function axisWords(at: number, step: number): string {
+  const sign = at < 0 ? '−' : ''
+  const digits = (unit: number) => Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9))
+  return step >= 100
+    ? `${sign}${count(Math.abs(at) / 1000, digits(1000))}${NBSP}s`
+    : `${sign}${count(Math.abs(at), digits(1))}${NBSP}ms`
+}
+
+/** After the end of a run nothing is idle: there is nothing. */
+function drawEnd(
+  pen: CanvasRenderingContext2D,
+  end: number,
+  view: View,
+  plot: number,
+  height: number,
+  colour: Colour,
+): void {
+  const x = ((end - view.from) / (view.to - view.from)) * plot
+  if (x < 0 || x >= plot - 2) return
+  pen.fillStyle = colour('card')
+  pen.fillRect(GUTTER + x, AXIS, plot - x, height - AXIS)
+  pen.fillStyle = colour('quiet')
+  pen.fillRect(GUTTER + x, AXIS, 1.5, height - AXIS - GAP)
+  const text = `over after ${duration(end)}`
+  pen.textAlign = 'left'
+  if (x + 16 + pen.measureText(text).width < plot) pen.fillText(text, GUTTER + x + 8, AXIS + TRAINER / 2)
 }
 
 function drawShares(
@@ -125,7 +163,7 @@ function drawShares(
   })
 }
 
-/** Hatches the trainer's waits, and writes which batch a step trains on, where there is room. */
+/** Hatches the trainer's waits, parts steps, and writes which batch a step trains on, where there is room. */
 function drawWide(
   pen: CanvasRenderingContext2D,
   row: Row,
@@ -134,7 +172,8 @@ function drawWide(
   plot: number,
   colour: Colour,
 ): void {
-  if (!row.trainer) return
+  if (row.kind !== 'consumer' && row.kind !== 'epochs') return
+  const height = rowHeight(row)
   const perPixel = (view.to - view.from) / plot
   for (let i = firstAfter(row, view.from); i < row.starts.length && row.starts[i] < view.to; i++) {
     const from = Math.max(0, (row.starts[i] - view.from) / perPixel)
@@ -142,11 +181,16 @@ function drawWide(
     const paint: Paint = PAINTS[row.paints[i]]
     if (paint === 'waiting' && to - from >= HATCHED)
       hatch(pen, GUTTER + from, top, to - from, TRAINER, colour('card'))
-    if (paint === 'step' && to - from >= NAMED) {
-      pen.fillStyle = colour('on-part')
-      pen.textAlign = 'left'
-      pen.fillText(`batch ${row.batches[i]}`, GUTTER + from + 6, top + TRAINER / 2, to - from - 10)
+    if (paint !== 'step' && paint !== 'epoch') continue
+    if (to - from >= APART) {
+      pen.fillStyle = colour('card')
+      pen.fillRect(GUTTER + from, top, 1, height)
     }
+    if (to - from < NAMED) continue
+    pen.fillStyle = colour('on-part')
+    pen.textAlign = 'left'
+    const name = `${paint === 'step' ? 'batch' : 'epoch'} ${row.batches[i]}`
+    pen.fillText(name, GUTTER + from + 6, top + height / 2, to - from - 10)
   }
 }
 

@@ -1,4 +1,4 @@
-/** The top line: which run, where, whether it is live, and what can be done. Below it, what is wrong with the connection. */
+/** The top line: which run, where, and whether it is live. Below it, what is wrong with the connection. */
 import { useTick } from '../draw/hooks.js'
 import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
@@ -8,32 +8,13 @@ import { age, clock } from '../words/format.js'
 const LONG = 20_000
 const STARTED_AGAIN = ' If the dashboard was started again, open the address that it printed.'
 
-interface Given {
-  state: State
-  onTheme: () => void
-  onKeys: () => void
-}
-
-export function Head({ state, onTheme, onKeys }: Given) {
-  useTick(1000)
+/** The run and its link, within the top line. */
+export function RunLine({ state }: { state: State }) {
   return (
-    <header class="head">
-      <div class="line">
-        <span class="mark" aria-hidden="true">
-          millrace
-        </span>
-        <Run state={state} />
-        <Live state={state} />
-        <span class="space" />
-        <button type="button" class="quiet" onClick={onTheme} title="Light, dark, or as the system says (t)">
-          Theme
-        </button>
-        <button type="button" class="quiet" onClick={onKeys} title="Keys (?)" aria-label="Keys">
-          ?
-        </button>
-      </div>
-      <Notices state={state} />
-    </header>
+    <>
+      <Run state={state} />
+      <Live state={state} />
+    </>
   )
 }
 
@@ -69,7 +50,8 @@ function Live({ state: { link, ended } }: { state: State }) {
   return <span class="live on">● live</span>
 }
 
-function Notices({ state }: { state: State }) {
+export function Notices({ state }: { state: State }) {
+  useTick(1000)
   const { link, heard, ended } = state
   const lines: { text: string; kind: string }[] = []
   if (link === 'lost')

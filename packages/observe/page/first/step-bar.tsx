@@ -1,6 +1,7 @@
 /** One step as one bar: how much of it is training, and what the rest went into. */
 import type { Parts } from '../../evidence.js'
 import { ms, percent } from '../../verdict/units.js'
+import { fill, Legend } from '../legend.js'
 import type { State } from '../state/store.js'
 import { windowOf, worstOf, worstRecord } from '../state/worst.js'
 import { NBSP } from '../words/format.js'
@@ -26,7 +27,6 @@ export function StepBar({ state }: { state: State }) {
   const { map, open, read } = seen?.accounting.makers.work ?? { map: 0, open: 0, read: 0 }
   const stage = seen?.accounting.makers.stage ?? null
   const words = partWords(stage, { workers: workersOf(state), map: map > open + read })
-  const short = shortWords(stage)
   const shown = PARTS.filter(part => part === 'ideal' || parts[part] >= SEEN)
   const many = (state.hello?.run?.world ?? 1) > 1
   return (
@@ -39,23 +39,16 @@ export function StepBar({ state }: { state: State }) {
           {seen?.accounting.idealFrom === 'upper' && ', of which training takes at most what is shown'}
         </small>
       </h2>
-      <div
-        class="bar"
-        role="img"
-        aria-label={shown.map(part => `${words[part]} ${percent(parts[part])}`).join(', ')}
-      >
-        {PARTS.map(part => (
-          <Segment key={part} part={part} share={parts[part]} words={words[part]} short={short[part]} />
-        ))}
-      </div>
-      <ul class="legend" aria-label="Parts of a step">
-        {shown.map(part => (
-          <li key={part}>
-            <i class={`swatch ${part}`} />
+      <PartsBar parts={parts} words={words} short={shortWords(stage)} />
+      <Legend
+        label="Parts of a step"
+        of={shown.map(part => [
+          part,
+          <>
             <b>{percent(parts[part]).replace(' ', NBSP)}</b> {words[part]}
-          </li>
-        ))}
-      </ul>
+          </>,
+        ])}
+      />
     </section>
   )
 }
@@ -64,29 +57,44 @@ function workersOf({ now }: State): number {
   return worstRecord(now)?.workers ?? now?.worst?.evidence.facts.workers ?? 1
 }
 
-function Segment({
-  part,
-  share,
-  words,
-  short,
-}: {
-  part: keyof Parts
-  share: number
-  words: string
-  short: string
-}) {
+interface Bar {
+  parts: Parts
+  words: Record<keyof Parts, string>
+  /** Names within the bar. */
+  short: Record<keyof Parts, string>
+  /** Of what there is (0…1). */
+  width?: number
+}
+
+/** A step as a bar of its parts. */
+export function PartsBar({ parts, words, short, width = 1 }: Bar) {
+  const seen = PARTS.filter(part => parts[part] >= SEEN)
   return (
-    <span
-      class={`part ${part}`}
-      // Parts that are not shown leave a sum below 1, which would not fill the bar.
-      style={{ flexGrow: 1000 * share, display: share < SEEN ? 'none' : undefined }}
-      title={`${words}: ${percent(share)}`}
+    <div
+      class="bar"
+      role="img"
+      aria-label={seen.map(part => `${words[part]} ${percent(parts[part])}`).join(', ')}
+      style={{ width: `${100 * width}%` }}
     >
-      {share >= ROOM && (
-        <span>
-          {short} {percent(share)}
+      {PARTS.map(part => (
+        <span
+          key={part}
+          class={`part ${part}`}
+          // Parts that are not shown leave a sum below 1, which would not fill the bar.
+          style={{
+            ...fill(part),
+            flexGrow: 1000 * parts[part],
+            display: parts[part] < SEEN ? 'none' : undefined,
+          }}
+          title={`${words[part]}: ${percent(parts[part])}`}
+        >
+          {parts[part] * width >= ROOM && (
+            <span>
+              {short[part]} {percent(parts[part])}
+            </span>
+          )}
         </span>
-      )}
-    </span>
+      ))}
+    </div>
   )
 }

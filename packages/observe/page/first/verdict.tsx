@@ -1,4 +1,5 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
+import type { ComponentChildren } from 'preact'
 import type { Remedy } from '../../evidence.js'
 import type { State } from '../state/store.js'
 import { enginesOf } from '../state/worst.js'
@@ -27,6 +28,39 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
   const trying = tuner?.decisions.at(-1)?.event === 'tried' && state.ended === null
   const says = tuner === null ? '' : stateOf(tuner)
   return (
+    <Sentence tone={tone} what={what} why={why} window={window}>
+      {state.hello?.run === null && <Runs runs={state.hello.others} />}
+      {remedy !== null && !trying && (
+        <Do
+          label={state.ended === null ? 'Do this' : 'Next time'}
+          remedy={remedy}
+          many={enginesOf(state) > 1}
+          ceiling={ceilingOf(state.now)}
+          say={say}
+        />
+      )}
+      {tuner !== null && says !== '' && (
+        <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
+          <b>{trying && tone !== 'good' ? 'The tuner is on it.' : 'Tuner'}</b> {earned(tuner.decisions)}{' '}
+          {says}
+        </p>
+      )}
+    </Sentence>
+  )
+}
+
+interface Said {
+  tone: Tone
+  what: string
+  why: string
+  /** Of which time that is said. */
+  window?: string
+  children: ComponentChildren
+}
+
+/** The first thing to read, with a sign beside it, and what can be done below it. */
+export function Sentence({ tone, what, why, window, children }: Said) {
+  return (
     <section class={`verdict ${tone}`} aria-label="In one sentence">
       <span class="sign" role="img" aria-label={SAYS[tone]}>
         {SIGNS[tone]}
@@ -36,22 +70,7 @@ export function Verdict({ state, say }: { state: State; say: (text: string) => v
           <span class="what">{what}</span> <span class="why">{why}</span>{' '}
           {window !== undefined && <span class="window">{window}</span>}
         </h1>
-        {state.hello?.run === null && <Runs runs={state.hello.others} />}
-        {remedy !== null && !trying && (
-          <Do
-            label={state.ended === null ? 'Do this' : 'Next time'}
-            remedy={remedy}
-            many={enginesOf(state) > 1}
-            ceiling={ceilingOf(state.now)}
-            say={say}
-          />
-        )}
-        {tuner !== null && says !== '' && (
-          <p class={trying ? 'remedy tuner-now' : 'tuner-now'}>
-            <b>{trying && tone !== 'good' ? 'The tuner is on it.' : 'Tuner'}</b> {earned(tuner.decisions)}{' '}
-            {says}
-          </p>
-        )}
+        {children}
       </div>
     </section>
   )
@@ -89,7 +108,7 @@ function Do({
   )
 }
 
-function Copy({ text, what, say }: { text: string; what: string; say: (text: string) => void }) {
+export function Copy({ text, what, say }: { text: string; what: string; say: (text: string) => void }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text)

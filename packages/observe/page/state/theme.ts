@@ -11,11 +11,10 @@ let chosen: Theme = 'system'
 /** Follows the system. */
 export function startTheme(): void {
   dark.addEventListener('change', show)
+  // Paper is white.
+  addEventListener('beforeprint', () => set('light'))
+  addEventListener('afterprint', show)
   show()
-}
-
-export function theme(): Theme {
-  return chosen
 }
 
 /** System, light, dark, and round again. */
@@ -29,7 +28,10 @@ export function nextTheme(): Theme {
 }
 
 function show(): void {
-  const now = chosen === 'system' ? (dark.matches ? 'dark' : 'light') : chosen
-  document.documentElement.dataset.theme = now
+  set(chosen === 'system' ? (dark.matches ? 'dark' : 'light') : chosen)
+}
+
+function set(theme: 'light' | 'dark'): void {
+  document.documentElement.dataset.theme = theme
   dispatchEvent(new Event(THEME_CHANGED))
 }

@@ -5,6 +5,7 @@ import type { Fit } from '../../model/fit.js'
 import { predict } from '../../model/predict.js'
 import { count, ms, percent, rate } from '../../verdict/units.js'
 import { spanOf, type Way, waysOf } from '../draw/ways.js'
+import { Legend } from '../legend.js'
 import type { State } from '../state/store.js'
 import { gainWords } from '../words/gain.js'
 import { asAdvised, type Knob, knobsOf, limitWords, measuredRate, ratesOf } from '../words/what-if.js'
@@ -168,18 +169,15 @@ function Ways({ fit, change }: { fit: Fit; change: Change }) {
       {ways.map(way => (
         <WayPicture key={way.name} way={way} span={span} />
       ))}
-      <ul class="legend">
-        <li>
-          <i class="swatch ideal" /> trains
-        </li>
-        <li>
-          <i class="swatch waits" /> waits
-        </li>
-        <li>
-          <i class="swatch running" /> makes a batch
-        </li>
-        <li>light and dark: one batch after the other</li>
-      </ul>
+      <Legend
+        label="Colours"
+        of={[
+          ['ideal', 'trains'],
+          ['paint-idle', 'waits'],
+          ['running', 'makes a batch'],
+        ]}
+      />
+      <p class="quiet-text">Light and dark: one batch after the other.</p>
     </section>
   )
 }

@@ -1,4 +1,5 @@
 /** What each worker did in the last second. */
+import { fill, Legend } from '../legend.js'
 import type { State } from '../state/store.js'
 import { share } from '../words/format.js'
 import { WORK, WORK_WORDS } from '../words/work.js'
@@ -12,19 +13,14 @@ export function Workers({ state: { now, hello } }: { state: State }) {
   const kinds = WORK.filter(kind => makers.some(({ work }) => (work[kind] ?? 0) > 0))
   return (
     <>
-      <ul class="legend" aria-label="Kinds of work">
-        {kinds.map(kind => (
-          <li key={kind}>
-            <i class={`swatch work-${kind}`} /> {WORK_WORDS[kind]}
-          </li>
-        ))}
-        <li>
-          <i class="swatch work-wait" /> waits for a free slot
-        </li>
-        <li>
-          <i class="swatch work-idle" /> nothing to do
-        </li>
-      </ul>
+      <Legend
+        label="Kinds of work"
+        of={[
+          ...kinds.map(kind => [`paint-${kind}`, WORK_WORDS[kind]] as const),
+          ['paint-wait', 'waits for a free slot'],
+          ['paint-idle', 'nothing to do'],
+        ]}
+      />
       <table class="workers">
         <thead>
           <tr>
@@ -57,7 +53,11 @@ export function Workers({ state: { now, hello } }: { state: State }) {
                 <td>
                   <div class="bar thin" role="img" aria-label={words.join(', ')} title={words.join(', ')}>
                     {all.map(([kind, part]) => (
-                      <span key={kind} class={`part work-${kind}`} style={{ flexGrow: part }} />
+                      <span
+                        key={kind}
+                        class={`part paint-${kind}`}
+                        style={{ ...fill(`paint-${kind}`), flexGrow: part }}
+                      />
                     ))}
                   </div>
                 </td>

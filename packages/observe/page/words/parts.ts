@@ -35,7 +35,8 @@ const WORK: Record<keyof MakerWork, string> = {
 /** The name of each part of a step, for the legend. */
 export function partWords(
   stage: keyof MakerWork | null,
-  { workers, map }: { workers: number; map: boolean },
+  /** `map`: whether it is a function of the user that is waited for; null: it may be. */
+  { workers, map }: { workers: number; map: boolean | null },
 ): Record<keyof Parts, string> {
   const who = workers === 0 ? 'the trainer itself' : 'workers'
   const were = workers === 0 ? 'was' : 'were'
@@ -46,7 +47,7 @@ export function partWords(
     transfer: 'batch being copied to the GPU',
     running: `${who} ${were} ${stage === null ? 'making batches' : WORK[stage]}`,
     queued: `${who} waited for a core`,
-    blocked: map ? `${who} waited for your function` : `${who} waited for the storage`,
+    blocked: `${who} waited for ${map === null ? 'the storage or a function' : map ? 'your function' : 'the storage'}`,
     noSlot: `${who} had no free slot`,
   }
 }

@@ -15,6 +15,9 @@ export const WORK_WORDS: Record<(typeof WORK)[number], string> = {
 /** All kinds of spans, as docs/measure.md has them. `waiting` is a wait of the trainer's: it stands out. */
 export const SPAN_WORDS: Record<string, string> = {
   ...WORK_WORDS,
+  setup: 'opens the feed',
+  make: 'makes a batch',
+  epoch: 'an epoch',
   step: 'trains',
   waiting: 'waits for a batch',
   hand: 'takes a batch',
