@@ -1,5 +1,5 @@
 // Builds dist/, what is shipped: the entry points and the programs of threads, bundled (bundle.mjs), their declarations, the
-// dashboard's page as one file (page.mjs), and what else is needed beside them: compiled kernels, and the libraries that
+// page of dashboard and reports as one file (page.mjs), and what else is needed beside them: compiled kernels, and the libraries that
 // decode JPEG. And build/, for tests, benchmarks and scripts, which look inside: one file a module, by plain tsc.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
@@ -18,10 +18,9 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
 await bundleEngine(packages, dist)
 await bundleTypes(build, dist)
-await buildPage(join(packages, 'observe/dashboard/page'), join(dist, 'observe/dashboard/page/index.html'))
+await buildPage(join(packages, 'observe/page'), join(dist, 'observe/page/index.html'))
 
-// Compiled kernels, kernels that are compiled for the GPU at hand, the report's page,
-// licences of libraries.
+// Compiled kernels, kernels that are compiled for the GPU at hand, licences of libraries.
 for (const [folder, extension] of [
   ['core/codec/kernels', '.wasm'],
   ['llm/prepare/tokenize/kernels', '.wasm'],
@@ -29,7 +28,6 @@ for (const [folder, extension] of [
   ['llm/tokenize/shipped', '.json'],
   ['pixels/transform/kernels', '.wasm'],
   ['pixels/transform/kernels/cuda', ''],
-  ['observe/page', ''],
   ['core/system/libraries', ''],
 ]) {
   for (const to of [dist, build]) {

@@ -1,9 +1,9 @@
-// Builds the page of the dashboard: one HTML file with one <style> and one <script>, which needs nothing else.
+// Builds the page of dashboard and reports: one HTML file with one <style> and one <script>, which needs nothing else.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 
-/** The most that the page may weigh (bytes): it is sent over ssh. */
+/** The most that the page may weigh (bytes): it is sent over ssh, and is a part of each report. */
 const MOST = 150_000
 /** `{{name}}` in the template: within a comment in style and script, so that each is valid as it is. */
 const PLACE = /(?:\n\/\* )?\{\{(\w+)\}\}(?: \*\/\n)?/g
@@ -15,7 +15,7 @@ export async function buildPage(from, to) {
   const template = readFileSync(join(from, 'index.html'), 'utf8')
   const page = template.replace(PLACE, (_, name) => parts[name])
   if (Buffer.byteLength(page) > MOST)
-    throw new Error(`The dashboard's page has ${Buffer.byteLength(page)} bytes; ${MOST} is the most.`)
+    throw new Error(`The page has ${Buffer.byteLength(page)} bytes; ${MOST} is the most.`)
   mkdirSync(dirname(to), { recursive: true })
   writeFileSync(to, page)
   // Preact is in it.
@@ -35,7 +35,7 @@ async function bundle(entry) {
   })
   const { output } = await build.generate({ format: 'iife', minify: true, comments: false })
   await build.close()
-  if (output.length !== 1) throw new Error(`The dashboard's page is ${output.length} files, not one.`)
+  if (output.length !== 1) throw new Error(`The page is ${output.length} files, not one.`)
   // `</script` would end the script, and `<!--` change how it is read.
   return output[0].code.trim().replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--')
 }

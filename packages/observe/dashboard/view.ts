@@ -1,7 +1,9 @@
 /**
- * What the page is told: the contract between the server (packages/observe/dashboard/server/) and the page (packages/observe/dashboard/page/). Plain
- * JSON. `GET /api/events` is a stream of events, named as the keys of `Events`; the rest is asked for when it is looked at.
+ * What the page is told: the contract between the server (packages/observe/dashboard/server/) and the page (packages/observe/page/). Plain
+ * JSON. `GET /api/events` is a stream of events, named as the keys of `Events`; the rest is asked for when it is looked at. Of a
+ * report (packages/observe/report.ts) all is in the page's own file: `ReportData`.
  */
+import type { SpanName } from '../../core/spans/span-words.js'
 import type { Accounting, Diagnosis, Evidence, Parts } from '../evidence.js'
 import type { TunerDecision } from '../live/decision.js'
 import type { RunRecord } from '../live/record.js'
@@ -112,7 +114,8 @@ export interface Timeline {
   to: number
   lanes: {
     name: string
-    kind: 'worker' | 'consumer' | 'device' | 'reader'
+    /** `epochs`: of a report; its spans are epochs, and their numbers stand for batches. */
+    kind: 'worker' | 'consumer' | 'device' | 'reader' | 'epochs'
     rank: number | null
     spans: [start: number, duration: number, kind: string, batch: number, rows: number][]
   }[]
@@ -145,4 +148,69 @@ export interface Snapshot {
   ended: Ended | null
   timeline: Timeline | null
   gallery: Gallery | null
+}
+
+/** What a report shows: several runs beside each other. Figures that stand alone are words already. */
+export interface ReportData {
+  title: string
+  /** The machine in words: `2 cores, 8 GiB, Linux 6.8`. */
+  machine: string
+  /** Names and versions of what took part: `{ millrace: '0.1.0', node: '20.20.2' }`. */
+  versions: Record<string, string>
+  date: string
+  /** The first thing to read: what was found in big letters, and the rest of the sentence. */
+  headline: { tone: 'good' | 'loss' | 'hint' | 'unknown'; what: string; why: string }
+  /** Command lines that follow from it, each with a word about it. */
+  commands?: { text: string; about: string }[]
+  cards: Card[]
+  runs: ReportRun[]
+  /** Samples/s against workers. */
+  rates?: Rates
+  table: { columns: string[]; rows: { cells: string[]; mark?: string }[] }
+  /** How it was measured. */
+  facts?: [name: string, value: string][]
+}
+
+/** A run at first sight. */
+export interface Card {
+  title: string
+  /** How it was fed. */
+  what: string
+  value: string
+  /** Beside the value, smaller. */
+  unit: string
+  /** Share of the time in which the trainer computed (0…1). */
+  busy?: number
+  figures: [name: string, value: string][]
+}
+
+/** Times are ms; of a timeline, since the beginning of the run. */
+export interface ReportRun {
+  name: string
+  what: string
+  /** Why it is told apart: `best`, `default`. */
+  mark?: string
+  /** A step, the shares of its parts (they add up to 1), the share that is lost; why, and what to do. */
+  stepMs?: number
+  parts?: Parts
+  lost?: number
+  why?: string
+  /** The process at its largest, and what is said beside it. */
+  memory?: { bytes: number; about: string }
+  /** A step begins when the trainer asks for its batch: it waits, then computes. */
+  steps?: { start: number; wait: number; compute: number }[]
+  /** `make`: all work of a worker on a batch. */
+  workers?: { name: string; spans: [kind: SpanName | 'make', start: number, duration: number][] }[]
+  /** From opening the feed to its first request, and its epochs. */
+  setup?: [start: number, end: number]
+  epochs?: { epoch: number; start: number; end: number }[]
+  /** How many steps waited how long, and how long the first batch took. */
+  waits?: { steps: [ms: number, steps: number][]; first: number }
+}
+
+/** `demand`: what the trainer could take. `knee`: the fewest workers that give nearly the most. */
+export interface Rates {
+  points: { name: string; workers: number; mean: number; min: number; max: number }[]
+  knee: number | null
+  demand: number | null
 }

@@ -14,13 +14,14 @@ import { writeWhole } from '../../core/system/files/draft.js'
 import { makeFolder } from '../../core/system/files/folder.js'
 import { canBind } from '../../core/system/process/affinity.js'
 import { autoWorkers, usableCores } from '../../core/system/process/limits.js'
+import { writeReport } from '../../observe/report.js'
 import { type Configuration, gridHash } from './grid/configuration.js'
 import { type Asked, Grid, type Machine } from './grid/grid.js'
 import { RunFailed, startRun } from './measure/child.js'
 import { steadySeconds } from './measure/stages.js'
 import type { Length, RunAnswer, RunTask, RunTimes } from './measure/task.js'
 import type { Profile } from './profile.js'
-import { renderReport } from './report/report.js'
+import { reportOf } from './report.js'
 import { choose } from './result/choose.js'
 import { BENCH_FILE, type BenchFile, type Header, writeBench } from './result/file.js'
 import { stampOf } from './result/stamp.js'
@@ -110,7 +111,7 @@ class Bench {
     this.file.summary = { configurations: summaries, choice }
     writeBench(this.path, this.file)
     const report = join(out, 'report.html')
-    writeWhole(report, renderReport(this.file, this.times))
+    writeReport(report, reportOf(this.file, this.times))
     return { ...this.file, report }
   }
 

@@ -10,7 +10,7 @@ export interface Page {
 }
 
 /** Where the build puts it. */
-const PAGE_FILE = fileURLToPath(new URL('../page/index.html', import.meta.url))
+const PAGE_FILE = fileURLToPath(new URL('../../page/index.html', import.meta.url))
 
 const MISSING = message(
   'The page is missing',

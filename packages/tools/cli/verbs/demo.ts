@@ -4,7 +4,8 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import { version } from '../../../core/basics/version.js'
 import type { FeedJson } from '../../../core/define/types.js'
-import type { ReportRun } from '../../../observe/report.js'
+import type { ReportData, ReportRun } from '../../../observe/dashboard/view.js'
+import { ms } from '../../../observe/verdict/units.js'
 import { command, workersOf } from '../command.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
@@ -17,6 +18,8 @@ const BATCH = 32
 const SEED = 7
 /** Each way is fed for two epochs, or so long (ms): on crowded cores as well the demo takes under a minute. */
 const LONGEST = 6000
+/** A GPU that is busy for such a share of the time has nothing to gain from its data. */
+const WELL_FED = 0.95
 
 export const demo = command({
   name: 'demo',
@@ -57,7 +60,7 @@ export const demo = command({
     const out = resolve(values.out)
     const cores = limits.usableCores()
     await makeData(out, values.samples, cores)
-    const runs: ReportRun[] = []
+    const runs: DemoRun[] = []
     for (const way of waysToFeed(out, workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
@@ -67,13 +70,14 @@ export const demo = command({
     const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
     writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
     const report = join(out, 'report.html')
+    const price = { perHour: values.price }
     writeReport(report, {
       title: 'Millrace demo',
       machine: `${cores} cores (${cpus()[0]?.model.trim()}), ${bytes(totalmem())}, ${type()} ${release()}`,
       versions: { millrace: version(), node: process.versions.node },
       date: new Date().toISOString(),
-      price: { perHour: values.price },
-      runs,
+      ...shownOf(runs, price.perHour),
+      ...{ price },
     })
     const text = [
       `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,
@@ -148,8 +152,19 @@ function waysToFeed(out: string, workers: number): Way[] {
   ]
 }
 
+/** What the report shows of one way, with its figures as numbers. */
+interface DemoRun extends ReportRun {
+  samplesPerSecond: number
+  /** Share of the time in which the trainer computed, 0…1. */
+  gpuBusy: number
+  waitMsPerStep: number
+  idleCostPerHour: number
+  steps: NonNullable<ReportRun['steps']>
+  workers: NonNullable<ReportRun['workers']>
+}
+
 /** Feeds the simulated trainer, and returns what the report shows of it. */
-async function feedTrainer(way: Way, stepMs: number, price: number): Promise<ReportRun> {
+async function feedTrainer(way: Way, stepMs: number, price: number): Promise<DemoRun> {
   const [{ open }, { train }, { byWorker, CollectedSpans, isWork }, { monotonicMs }] = await Promise.all([
     import('../../../core/deliver/node/open.js'),
     import('../trainer.js'),
@@ -178,7 +193,7 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Rep
     name: way.workers === 0 ? 'its own work' : `worker ${i}`,
     spans: spans
       .filter(span => span.start >= begun && isWork(span.kind))
-      .map((span): ReportRun['workers'][0]['spans'][0] => [span.kind, span.start - begun, span.duration]),
+      .map((span): DemoRun['workers'][0]['spans'][0] => [span.kind, span.start - begun, span.duration]),
   }))
   await loader.close()
   return {
@@ -191,12 +206,51 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Rep
     steps,
     workers,
     lost: why.account.lost,
+    stepMs: why.account.stepMs,
     parts: why.account.parts,
     why: why.sentence,
   }
 }
 
-function tableOf(runs: readonly ReportRun[]): string {
+/** The runs in words: the best against the first. */
+function shownOf(runs: DemoRun[], price: number): Pick<ReportData, 'headline' | 'cards' | 'runs' | 'table'> {
+  const [first] = runs
+  const best = runs.reduce((most, run) => (run.gpuBusy > most.gpuBusy ? run : most))
+  const saved = money(first.idleCostPerHour - best.idleCostPerHour)
+  const figuresOf = (run: DemoRun): [string, string][] => [
+    ['GPU busy', percent(run.gpuBusy)],
+    ['wait per step', ms(run.waitMsPerStep)],
+    ['idling costs per hour', money(run.idleCostPerHour)],
+  ]
+  return {
+    headline: {
+      tone: best.gpuBusy >= WELL_FED ? 'good' : 'loss',
+      what: `Fed “${best.name}”, the GPU is busy ${percent(best.gpuBusy)} of the time:`,
+      why:
+        best === first
+          ? `at ${money(price)} an hour, standing still costs ${money(best.idleCostPerHour)}.`
+          : `fed “${first.name}”, it is ${percent(first.gpuBusy)}. At ${money(price)} an hour, that is ${saved} less for standing still, every hour.`,
+    },
+    cards: runs.map(run => ({
+      ...{ title: run.name, what: run.what, value: count(run.samplesPerSecond), busy: run.gpuBusy },
+      unit: `samples/s${run === first ? '' : `, ${(run.samplesPerSecond / first.samplesPerSecond).toFixed(1)}×`}`,
+      figures: figuresOf(run),
+    })),
+    runs,
+    table: {
+      columns: ['', 'samples/s', ...figuresOf(first).map(([name]) => name), 'steps', 'longest wait'],
+      rows: runs.map(run => ({
+        cells: [
+          ...[run.name, count(run.samplesPerSecond), ...figuresOf(run).map(([, figure]) => figure)],
+          count(run.steps.length),
+          ms(run.steps.reduce((most, { wait }) => Math.max(most, wait), 0)),
+        ],
+      })),
+    },
+  }
+}
+
+function tableOf(runs: readonly DemoRun[]): string {
   return table(
     ['', ...['samples/s', 'GPU busy', 'lost', 'wait per step', 'idle cost per hour'].map(right)],
     runs.map(run => [

@@ -323,10 +323,7 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
 })
 
 test('the page is one small file', () => {
-  const page = readFileSync(
-    new URL('../../../../../dist/observe/dashboard/page/index.html', import.meta.url),
-    'utf8',
-  )
+  const page = readFileSync(new URL('../../../../../dist/observe/page/index.html', import.meta.url), 'utf8')
   expect(page.match(/<script/g)).toHaveLength(1)
   expect(page.match(/<style/g)).toHaveLength(1)
   expect(page).not.toMatch(/\son\w+="|\sstyle="|https?:\/\/(?!www\.w3\.org)|@import|\beval\(/)

@@ -9,7 +9,7 @@ import { gallery } from './feed.js'
 import { timelineOf } from './looks.js'
 import type { Scene } from './scenes.js'
 
-const PAGE = new URL('../../../../../dist/observe/dashboard/page/index.html', import.meta.url)
+const PAGE = new URL('../../../../../dist/observe/page/index.html', import.meta.url)
 
 export interface Played {
   url: string

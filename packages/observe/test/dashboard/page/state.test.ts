@@ -1,9 +1,9 @@
 /** What the page makes of events, apart from how it looks. */
 import { describe, expect, test } from 'vitest'
-import { type Point, thinned, times } from '../../../dashboard/page/draw/scale.js'
-import { spanOf, waysOf } from '../../../dashboard/page/draw/ways.js'
-import { EMPTY, timeOf, withFirstHello, withHello, withNow } from '../../../dashboard/page/state/store.js'
-import { headline } from '../../../dashboard/page/words/headline.js'
+import { type Point, thinned, times } from '../../../page/draw/scale.js'
+import { spanOf, waysOf } from '../../../page/draw/ways.js'
+import { EMPTY, timeOf, withFirstHello, withHello, withNow } from '../../../page/state/store.js'
+import { headline } from '../../../page/words/headline.js'
 import { START } from './looks.js'
 import { hello, SCENES } from './scenes.js'
 

@@ -1,23 +1,16 @@
 /** What the page says: no figure without its window and its ranks, no advice that can't be taken, no sign that claims too much. */
 import { describe, expect, test } from 'vitest'
-import { apart } from '../../../dashboard/page/draw/scale.js'
-import {
-  EMPTY,
-  lastWord,
-  memoryOf,
-  type State,
-  withHello,
-  withNow,
-} from '../../../dashboard/page/state/store.js'
-import { costOf, lossOf, windowOf, worstOf } from '../../../dashboard/page/state/worst.js'
-import { ceilingOf, gainWords, measuredWords } from '../../../dashboard/page/words/gain.js'
-import { batchSize, shownWords } from '../../../dashboard/page/words/gallery.js'
-import { headline } from '../../../dashboard/page/words/headline.js'
-import { copyOf, titleOf } from '../../../dashboard/page/words/remedy.js'
-import { settingOf, stateOf } from '../../../dashboard/page/words/tuner.js'
-import { asAdvised, knobsOf, limitWords, ratesOf } from '../../../dashboard/page/words/what-if.js'
 import type { Now } from '../../../dashboard/view.js'
 import { predict } from '../../../model/predict.js'
+import { apart } from '../../../page/draw/scale.js'
+import { EMPTY, lastWord, memoryOf, type State, withHello, withNow } from '../../../page/state/store.js'
+import { costOf, lossOf, windowOf, worstOf } from '../../../page/state/worst.js'
+import { ceilingOf, gainWords, measuredWords } from '../../../page/words/gain.js'
+import { batchSize, shownWords } from '../../../page/words/gallery.js'
+import { headline } from '../../../page/words/headline.js'
+import { copyOf, titleOf } from '../../../page/words/remedy.js'
+import { settingOf, stateOf } from '../../../page/words/tuner.js'
+import { asAdvised, knobsOf, limitWords, ratesOf } from '../../../page/words/what-if.js'
 import { gallery } from './feed.js'
 import { SCENES, type Scene } from './scenes.js'
 

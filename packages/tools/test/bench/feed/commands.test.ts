@@ -1,6 +1,6 @@
 /** The command lines that `millrace bench` ends with. */
 import { expect, test } from 'vitest'
-import { renderReport } from '../../../bench/report/report.js'
+import { reportOf } from '../../../bench/report.js'
 import { choose } from '../../../bench/result/choose.js'
 import { type MeasuredRun, summarize, verdictText } from '../../../bench/result/summary.js'
 import { outcome } from '../../../cli/verbs/bench/text.js'
@@ -19,7 +19,7 @@ function linesOf(...groups: MeasuredRun[][]) {
   file.summary = { configurations, choice }
   const { text } = outcome({ ...file, report: 'r' }, 'out', undefined, { verdictText })
   const commands = (all: string) => all.split('\n').filter(line => line.includes('millrace run'))
-  return { text: commands(text), page: renderReport(file, new Map()) }
+  return { text: commands(text), page: reportOf(file, new Map()).commands }
 }
 
 test('what is faster than the default is called best, or fastest where others are alike', () => {
@@ -35,7 +35,7 @@ test('where the default is as good, nothing is given, and it is tuned', () => {
   const command = `millrace run f.json --step-ms 10      ${TUNED}`
   const { text, page } = linesOf(runsOf(setting(8), 'variation', [820, 780, 805]))
   expect(text).toEqual([`default   ${command}`])
-  expect(page).toContain(command)
+  expect(page).toEqual([{ text: 'millrace run f.json --step-ms 10', about: TUNED.slice(2) }])
   // Surely the best.
   expect(linesOf(runsOf(setting(8), 'variation', [500, 505, 495])).text).toEqual([`default   ${command}`])
   // What is cheaper than it has to be given.

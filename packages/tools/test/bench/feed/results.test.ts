@@ -8,8 +8,7 @@ import { changeText, intervalText } from '../../../bench/change-words.js'
 import type { Configuration } from '../../../bench/grid/configuration.js'
 import type { RunFigures, RunTimes } from '../../../bench/measure/task.js'
 import { readProfile } from '../../../bench/profile.js'
-import { kneeOf, workersSeries } from '../../../bench/report/curves.js'
-import { renderReport } from '../../../bench/report/report.js'
+import { reportOf } from '../../../bench/report.js'
 import { compareWith, reasonsAgainst } from '../../../bench/result/baseline.js'
 import { choose } from '../../../bench/result/choose.js'
 import { isWrittenTo, readBench, writeBench } from '../../../bench/result/file.js'
@@ -289,49 +288,68 @@ test('the knee is the fewest workers that give nearly the most', () => {
     runsOf(setting(4), 'variation', [960]),
     runsOf(setting(6, 8), 'variation', [2000]),
   )
-  const series = workersSeries(summarize(file.runs))
-  expect(series.map(({ configuration }) => configuration.workers)).toEqual([0, 2, 4, 8])
-  expect(kneeOf(series)?.workers).toBe(4)
+  file.summary = { configurations: summarize(file.runs), choice: null }
+  const { rates } = reportOf(file, new Map())
+  expect(rates!.points.map(({ workers }) => workers)).toEqual([0, 2, 4, 8])
+  expect(rates!.knee).toBe(4)
+  // 32 samples a step of 10 ms.
+  expect(rates!.demand).toBeCloseTo(3200, 6)
 })
 
-test('the page is whole, safe, and has its figures', () => {
+test('the report has the figures of the runs', () => {
   const file = fileOf(
     BASELINE,
     runsOf(setting(4), 'default', [800, 810, 790]),
     runsOf(setting(8), 'variation', [1234, 1240, 1230]),
   )
-  file.header.feed = '<script>alert("x")</script>.json'
   const summaries = summarize(file.runs)
   file.summary = {
     configurations: summaries,
     choice: choose(summaries, file.runs, { feed: file.header.feed, stepMs: 10 }) ?? null,
   }
-  const page = renderReport(
+  file.failed.push({ ...runsOf(setting(6), 'variation', [1])[0], message: 'no room' })
+  const report = reportOf(
     file,
     new Map([
       ['w8-d4', TIMES],
       ['w0-d1', TIMES],
     ]),
   )
-  expect(page).not.toContain('<script>')
-  expect(page).not.toMatch(/(src|href)=|url\(|@import|NaN|undefined/)
-  expect(page).toContain('1,235 samples/s') // the geometric mean
-  expect(page).toContain('1,230–1,240')
-  expect(page).toContain('first batch: 300 ms')
-  expect(page).toContain('knee: 8')
-  expect(page).toContain('prefers-color-scheme: dark')
-  for (const name of ['Timeline of w8-d4', 'Timeline of w0-d1', 'Peak memory', 'Samples a second'])
-    expect(page).toContain(name)
-  balanced(page)
+  expect(JSON.stringify(report)).not.toMatch(/NaN|undefined/)
+  expect(report.headline).toMatchObject({ tone: 'good', what: '8 workers, depth 4 is best:' })
+  expect(report.headline.why).toMatch(/^1,235 samples\/s \(1,230–1,240\), /)
+  expect(report.commands).toEqual([
+    { text: 'millrace run cats.json --workers 8 --depth 4 --step-ms 10', about: '' },
+  ])
+  expect(report.cards.map(({ title, value }) => [title, value])).toEqual([
+    ['Best', '1,235'], // the geometric mean
+    ['Default', '800'],
+    ['Baseline', '200'],
+  ])
+  expect(report.table.rows.map(({ cells, mark }) => [...cells.slice(0, 3), mark])).toEqual([
+    ['w0-d1', '200', '198–202', 'baseline'],
+    ['w4-d4', '800', '790–810', 'default'],
+    ['w8-d4', '1,235', '1,230–1,240', 'best'],
+  ])
+  expect(report.rates).toMatchObject({ knee: 8 })
+  expect(report.facts).toContainEqual(['w6-d4 failed', 'no room'])
+  const [baseline, usual, best] = report.runs
+  expect(best.memory).toEqual({ bytes: 2e8, about: ', 1 CPU s for 1,000 samples' })
+  expect([baseline.waits, usual.waits?.first, best.waits?.first]).toEqual([undefined, 300, 300])
+  expect(best.waits!.steps).toHaveLength(6)
+  // The best and the baseline have timelines: setup, steps, what each worker made, epochs.
+  expect(usual.steps).toBeUndefined()
+  expect(baseline.steps).toEqual(best.steps)
+  expect(best).toMatchObject({ setup: [0, 100], steps: [{ start: 110, wait: 90, compute: 20 }, {}, {}] })
+  expect(best.workers).toEqual([
+    { name: 'worker 0', spans: [['make', 120, 70]] },
+    { name: 'worker 1', spans: [['make', 150, 79]] },
+  ])
+  expect(best.epochs).toHaveLength(2)
 })
 
-/** Every element that is opened is closed, in order. */
-function balanced(page: string): void {
-  const open: string[] = []
-  for (const [, closing, name, rest] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)([^>]*)>/g)) {
-    if (['meta', 'br'].includes(name) || rest.endsWith('/')) continue
-    if (closing === '') open.push(name)
-    else expect(open.pop()).toBe(name)
-  }
-  expect(open).toEqual([])
-}
+test('a bench that was ended early has a report of what there is', () => {
+  const report = reportOf(fileOf(BASELINE), new Map())
+  expect(report.headline.what).toBe('The bench was ended before it was done:')
+  expect([report.cards, report.runs, report.rates]).toEqual([[], [], undefined])
+})
