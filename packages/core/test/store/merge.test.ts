@@ -76,7 +76,6 @@ describe('merge', () => {
         )
         expect(sorted).toBe(true)
       }),
-      { numRuns: 300 },
     )
   })
 })
