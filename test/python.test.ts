@@ -1,8 +1,8 @@
-/** The Python client's own tests, where Python, numpy and pytest are there: one pytest runs them all, and each of their files is a test here. */
+/** The Python client's own tests, where Python, numpy and pytest are there: a few pytests run them all, and each of their files is a test here. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 const folder = fileURLToPath(new URL('../python', import.meta.url))
 const { status: found, stderr: lacks } = spawnSync('python3', ['-c', 'import numpy, pytest'], {
@@ -16,8 +16,15 @@ if (!there) {
 const names = readdirSync(`${folder}/tests`, { recursive: true, encoding: 'utf8' })
 const files = names.filter(name => /(^|\/)test_[^/]*\.py$/.test(name)).sort()
 
-/** Garbage collections are measured here, and are long in a process that has loaded everything. */
-const ALONE = ['stream/test_consumer.py']
+/**
+ * What one pytest runs together: the tests of streams, whose engines and trainers die; garbage collections, which are measured, and
+ * are long in a process that has loaded much; and all others.
+ */
+const GROUPS = [
+  { of: /^stream\/test_consumer\.py$/, args: ['tests/stream/test_consumer.py'] },
+  { of: /^stream\//, args: ['tests/stream', '--ignore=tests/stream/test_consumer.py'] },
+  { of: /./, args: ['tests', '--ignore=tests/stream'] },
+]
 
 interface Ended {
   status: number | null
@@ -33,12 +40,14 @@ function pytest(...which: string[]): Promise<Ended> {
   return new Promise(resolve => child.on('close', status => resolve({ status, output })))
 }
 
-describe.skipIf(!there)('Python', () => {
-  let started: Promise<Ended> | undefined
-  const together = () => (started ??= pytest('tests', ...ALONE.map(file => `--ignore=tests/${file}`)))
+describe.skipIf(!there).each(GROUPS)('Python: pytest $args', group => {
+  let ended: Ended
+  beforeAll(async () => {
+    ended = await pytest(...group.args)
+  })
 
-  test.each(files)('%s', async file => {
-    const { output } = ALONE.includes(file) ? await pytest(`tests/${file}`) : await together()
+  test.each(files.filter(file => GROUPS.find(({ of }) => of.test(file)) === group))('%s', file => {
+    const { output } = ended
     const bad = output
       .split('\n')
       .filter(line => /^(FAILED|ERROR) /.test(line) && line.includes(`tests/${file}`))
@@ -46,8 +55,7 @@ describe.skipIf(!there)('Python', () => {
     expect(output, 'the file was not run').toContain(`tests/${file}`)
   })
 
-  test('pytest ran to its end', async () => {
-    const { status, output } = await together()
-    expect(status, output).toBe(0)
+  test('pytest ran to its end', () => {
+    expect(ended.status, ended.output).toBe(0)
   })
 })
