@@ -1,8 +1,20 @@
 // Builds dist/, what is shipped: the entry points and the programs of threads, bundled (bundle.mjs), their declarations, the
 // page of dashboard and reports as one file (page.mjs), and what else is needed beside them: compiled kernels, and the libraries that
 // decode JPEG. And build/, for tests, benchmarks and scripts, which look inside: one file a module, by plain tsc.
+//
+//   node scripts/build.mjs [--if-changed]     with it, nothing is done where the last build was made from the same files
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundleEngine, bundleTypes } from './bundle.mjs'
@@ -10,6 +22,11 @@ import { buildPage } from './page.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const [packages, dist, build] = ['packages', 'dist', 'build'].map(folder => join(root, folder))
+const stamp = join(build, 'made-from')
+const made = digestOfInputs()
+const isThere =
+  existsSync(stamp) && existsSync(join(dist, 'index.js')) && readFileSync(stamp, 'utf8') === made
+if (isThere && process.argv.includes('--if-changed')) process.exit()
 // Files of modules that are gone would go on living there, and in packages.
 for (const folder of [dist, build]) rmSync(folder, { recursive: true, force: true })
 const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
@@ -46,3 +63,23 @@ for (const system of ['linux-x64', 'linux-x64-musl', 'linux-arm64']) {
 }
 
 chmodSync(join(dist, 'cli/main.js'), 0o755)
+writeFileSync(stamp, made)
+
+/** A digest of all that a build is made from: packages without their tests, these scripts, settings and dependencies. */
+function digestOfInputs() {
+  const hash = createHash('sha256')
+  const files = ['packages', 'scripts'].flatMap(folder =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter(
+        entry =>
+          entry.isFile() && !/[\\/](test|node_modules)([\\/]|$)/.test(entry.parentPath.slice(root.length)),
+      )
+      .map(entry => join(entry.parentPath, entry.name)),
+  )
+  for (const path of [...files.sort(), join(root, 'tsconfig.json'), join(root, 'package-lock.json')])
+    hash
+      .update(`${path.slice(root.length)}\0`)
+      .update(readFileSync(path))
+      .update('\0')
+  return hash.digest('hex')
+}

@@ -38,9 +38,9 @@ def private_folder() -> Iterator[Path]:
     assert not left, f"sockets are left behind: {left}"
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def common_folder() -> Iterator[Path]:
-    """Where the tests meet an engine that serves one after the other."""
+    """Where the tests of a file meet an engine that serves one after the other."""
     yield from private_folder()
 
 

@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check'
 import { DecodeError, SourceError } from '../../packages/core/basics/errors.js'
+import { runs } from './runs.js'
 
 /** One change. Places and lengths are parts of 2^32 of the bytes that are there. */
 interface Damage {
@@ -84,7 +85,7 @@ function apply(bytes: Uint8Array, { kind, place, other, length, number, width, b
 export interface Survival {
   /** No buffer may be larger than this (bytes). */
   most: number
-  /** How many times the bytes are damaged. */
+  /** How many times the bytes are damaged in `npm test`, where reading takes long; else 100 times. */
   runs?: number
   /** What the message of every error must have: the file's name, say. */
   says?: RegExp
@@ -94,7 +95,7 @@ export interface Survival {
 export async function survives(
   golden: Uint8Array,
   read: (bytes: Uint8Array) => unknown,
-  { most, runs = 200, says }: Survival,
+  { most, runs: few = 100, says }: Survival,
 ): Promise<void> {
   await fc.assert(
     fc.asyncProperty(damaged(golden), async bytes => {
@@ -107,7 +108,7 @@ export async function survives(
         throw new Error(`the message does not say ${says}: ${refused.message}`)
       }
     }),
-    { numRuns: runs, includeErrorInReport: true },
+    { numRuns: runs(few), includeErrorInReport: true },
   )
 }
 

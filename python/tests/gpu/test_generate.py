@@ -22,7 +22,7 @@ from millrace._gpu.keyed import Random
 from millrace.batch import about_of
 from millrace.feed import run_of
 
-CUDA = ROOT / "src" / "transform" / "kernels" / "cuda"
+CUDA = ROOT / "packages" / "pixels" / "transform" / "kernels" / "cuda"
 EXAMPLE = ROOT / "examples" / "generate"
 
 
@@ -309,7 +309,7 @@ def test_the_example_compiles(compiler):
 
 
 def test_the_kernel_of_the_guide_compiles(compiler):
-    guide = (ROOT / "docs" / "generate-on-the-gpu.md").read_text("utf8")
+    guide = (ROOT / "docs" / "gpu.md").read_text("utf8")
     (kernel,) = re.findall(r"^```cuda\n(.*?)^```", guide, re.M | re.S)
     assert compile_for_users(compiler, "guide.cu", kernel)[:4] == b"\x7fELF"
 

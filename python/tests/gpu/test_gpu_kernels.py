@@ -14,7 +14,7 @@ from millrace._cuda.errors import CudaError
 from millrace._cuda.kernels import Kernels, cache_folder, cache_name
 from millrace._cuda.nvrtc import Nvrtc, options
 
-SOURCES = ROOT / "src" / "transform" / "kernels" / "cuda"
+SOURCES = ROOT / "packages" / "pixels" / "transform" / "kernels" / "cuda"
 WIDTHS = {"u64": 8, "u32": 4, "b64": 8, "b32": 4, "s32": 4, "s64": 8}
 
 

@@ -102,7 +102,7 @@ def test_a_real_engine_tells_of_mistakes(engine, tmp_path):
         {"synthetic": {"count": 8, "tensors": {"shape": [1]}}},
     ):
         with (
-            millrace.Feed({**definition, "source": source}) as feed,
             pytest.raises(millrace.DefinitionError, match='no column "klass"'),
+            millrace.Feed({**definition, "source": source}) as feed,
         ):
             list(feed)

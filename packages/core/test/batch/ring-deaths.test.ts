@@ -347,7 +347,7 @@ test('makers that are interrupted and die at any atomic operation lose nothing, 
         interrupting(world.between, () => world.play())
       },
     ),
-    { numRuns: 250, endOnFailure: true },
+    { endOnFailure: true },
   )
 })
 

@@ -363,7 +363,6 @@ describe('ring', () => {
           expect(ring.busy).toBe(false)
         },
       ),
-      { numRuns: 200 },
     )
   })
 
@@ -431,7 +430,6 @@ describe('ring', () => {
           )
         },
       ),
-      { numRuns: 100 },
     )
   })
 })

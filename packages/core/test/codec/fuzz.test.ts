@@ -54,7 +54,6 @@ test.each(CODECS)('noise as %s', codec => {
         expect(error).toBeInstanceOf(DecodeError)
       }
     }),
-    { numRuns: 300 },
   )
 })
 

@@ -312,7 +312,6 @@ describe('there and back', () => {
         expect(second.json).toEqual(first.json)
         expect(normalizeFeed(second.json, '/')).toEqual(normalizeFeed(written, '/'))
       }),
-      { numRuns: 300 },
     )
   })
 

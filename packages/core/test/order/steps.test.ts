@@ -1,6 +1,7 @@
 /** Ranks, epochs and tails: exactly once, equal steps, and no endless loop. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
 import { DefinitionError, StateError } from '../../basics/errors.js'
 import { batchSize, type Place, type StepShare, stepPlan } from '../../order/steps.js'
 
@@ -50,7 +51,7 @@ describe('any chain of ranks and batch sizes', () => {
         expect(place).toEqual({ epoch: 1, position: 0 })
         expect(seen).toEqual(Array.from({ length }, (_, i) => i))
       }),
-      { seed: 1, numRuns: 200 },
+      { seed: 1 },
     )
   })
 
@@ -73,7 +74,7 @@ describe('any chain of ranks and batch sizes', () => {
         expect(seen).toEqual(seen.map((_, i) => i))
         expect(length - seen.length).toBeLessThan(size)
       }),
-      { seed: 2, numRuns: 200 },
+      { seed: 2 },
     )
   })
 })
@@ -106,7 +107,7 @@ describe('a step', () => {
           }
         },
       ),
-      { seed: 3, numRuns: 60 },
+      { seed: 3, numRuns: runs(60) },
     )
   })
 

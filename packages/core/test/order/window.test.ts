@@ -1,6 +1,7 @@
 /** The windowed shuffle: a bijection that reads each block once an epoch out of a cache of one window. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
 import { blockSize } from '../../order/blocks.js'
 import { WindowOrder } from '../../order/window.js'
 
@@ -65,7 +66,7 @@ test('every row exactly once, and the inverse, for any shards and windows', () =
         })
       },
     ),
-    { seed: 1, numRuns: 150 },
+    { seed: 1 },
   )
 })
 
@@ -88,7 +89,7 @@ describe('blocks', () => {
           expect(order.blocks.at(-1)).toBe(count)
         },
       ),
-      { seed: 2, numRuns: 100 },
+      { seed: 2 },
     )
   })
 
@@ -155,7 +156,7 @@ describe('units of many rows', () => {
           if (!(blocks[block] <= row && row < blocks[block + 1])) throw new Error(`block of row ${row}`)
         })
       }),
-      { seed: 3, numRuns: 80 },
+      { seed: 3, numRuns: runs(80) },
     )
   })
 
@@ -175,7 +176,7 @@ describe('units of many rows', () => {
           expect(rowsOf(order, 1)).toEqual(rowsOf(plain, 1))
         },
       ),
-      { seed: 4, numRuns: 60 },
+      { seed: 4, numRuns: runs(60) },
     )
   })
 
@@ -205,7 +206,7 @@ describe('units of many rows', () => {
             )
         },
       ),
-      { seed: 5, numRuns: 80 },
+      { seed: 5, numRuns: runs(80) },
     )
   })
 

@@ -282,6 +282,5 @@ it('a table is read back as it was written, whatever is in it', () => {
         )
       },
     ),
-    { numRuns: 300 },
   )
 })

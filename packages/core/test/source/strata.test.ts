@@ -74,7 +74,6 @@ describe('stratifyBy', () => {
           expect(taken.sort()).toEqual(rows.map(row => row.key).sort())
         },
       ),
-      { numRuns: 100 },
     )
   })
 
@@ -115,7 +114,6 @@ describe('stratifyBy', () => {
         expect(moved.length).toBeLessThanOrEqual(2)
         expect(countIn(moved, 1)).toBe(0)
       }),
-      { numRuns: 100 },
     )
   })
 

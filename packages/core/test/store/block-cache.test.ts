@@ -1,6 +1,7 @@
 /** The block cache in one thread: contents, room, leases, the choice of what leaves. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
 import { BudgetError } from '../../basics/errors.js'
 import { BlockCache, createBlockCache, type Lease, pack, packedBytes } from '../../store/block-cache.js'
 import { BlockTable } from '../../store/block-table.js'
@@ -245,7 +246,7 @@ describe('the block cache', () => {
           checkBooks(table)
         })
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -157,7 +157,7 @@ describe('damaged files', () => {
           }
         },
       )
-      await fc.assert(property, { numRuns: 150 })
+      await fc.assert(property)
     },
   )
 })

@@ -148,14 +148,10 @@ describe('any bytes at all', () => {
         tries(() => readDelta(bytes, 0, bytes.length, 1, out, 0, count))
         tries(() => readDelta(bytes, 0, bytes.length, 2, out, 0, count >> 1))
       }),
-      { numRuns: 2000 },
     )
   })
 
   it('are a page header or an error', () => {
-    fc.assert(
-      fc.property(bytes, bytes => tries(() => void new PageHeader().read(bytes, 0))),
-      { numRuns: 2000 },
-    )
+    fc.assert(fc.property(bytes, bytes => tries(() => void new PageHeader().read(bytes, 0))))
   })
 })

@@ -105,7 +105,6 @@ describe('statistics of a row group', () => {
           }
         },
       ),
-      { numRuns: 300 },
     )
   })
 })

@@ -104,7 +104,7 @@ test("DALI's index, whatever stands in it, is what a scan finds, or is not used"
       if (found === undefined) expect(notices).toHaveLength(1)
       else expect(found).toEqual(expected)
     }),
-    { numRuns: 300, seed: 13 },
+    { seed: 13 },
   )
 })
 
@@ -174,7 +174,7 @@ test('a shard list of wids is shards, or a SourceError', async () => {
         if (!(error instanceof SourceError)) throw error
       }
     }),
-    { numRuns: 300, seed: 13 },
+    { seed: 13 },
   )
 })
 

@@ -206,7 +206,6 @@ describe('fuzz', () => {
           if (error === undefined) expect(columns.finish().count).toBeLessThanOrEqual(tar.length / 512)
         },
       ),
-      { numRuns: 1500 },
     )
   })
 })
@@ -242,7 +241,6 @@ describe('names', () => {
           match ? [match[1], match[2]] : undefined,
         )
       }),
-      { numRuns: 3000 },
     )
   })
 })

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { digest, LONG, NASTY, RANDOM, randomText } from '../../../../test/golden/tokenize/texts.mjs'
 import { ranksFile, tokenizerJson, type Vocabulary } from '../../../../test/golden/tokenize/vocabularies.mjs'
+import { runs } from '../../../../test/support/runs.js'
 import { BpeTokenizer } from '../../tokenize/tokenizer.js'
 import { compileVocabulary } from '../../tokenize/vocabulary/compile.js'
 import type { Model } from '../../tokenize/vocabulary/model.js'
@@ -82,7 +83,7 @@ describe.each(['r50k', 'cl100k', 'o200k', 'llama3'] as const)('%s', name => {
       const whole = Buffer.from(text).toString()
       expect(encoded(tokenizer, whole)).toEqual(twin(whole))
     })
-    fc.assert(agrees, { numRuns: 60 })
+    fc.assert(agrees, { numRuns: runs(60) })
   })
 })
 
@@ -101,5 +102,5 @@ it('GPT-2 has the tokens of the package tokenizers on any text', async () => {
       expect(encoded(tokenizer, whole)).toEqual((await oracle.encode(whole)).getIds())
     },
   )
-  await fc.assert(agrees, { numRuns: 100 })
+  await fc.assert(agrees)
 })

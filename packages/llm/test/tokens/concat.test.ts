@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/folder.js'
+import { runs } from '../../../../test/support/runs.js'
 import {
   documentsOf,
   openRows,
@@ -70,7 +71,7 @@ describe('rows of a stream', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

@@ -88,7 +88,6 @@ describe('mistakes', () => {
           expect(error).toBeInstanceOf(MillraceError)
         }
       }),
-      { numRuns: 500 },
     )
   })
 })

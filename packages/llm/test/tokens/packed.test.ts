@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type FeedJson, using } from '../../../../test/support/engine.js'
 import { temporaryFolder } from '../../../../test/support/folder.js'
+import { runs } from '../../../../test/support/runs.js'
 import {
   documentsOf,
   openRows,
@@ -111,7 +112,7 @@ describe('best fit', () => {
           )
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 

@@ -286,7 +286,6 @@ describe('any evidence', () => {
           expect(high).toBeLessThanOrEqual(1)
         }
       }),
-      { numRuns: 500 },
     )
   })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
 import { DTYPES, elements } from '../../../core/basics/dtype.js'
 import { decompress } from '../../../core/codec/decompress.js'
 import { decompressLz4 } from '../../../core/codec/lz/lz4.js'
@@ -182,7 +183,7 @@ describe('in the slot', () => {
           expect(Buffer.compare(onDevice(field, row), data)).toBe(0)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

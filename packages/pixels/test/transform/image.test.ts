@@ -149,7 +149,6 @@ describe('a canvas', () => {
           expect(Buffer.compare(bytesOf(placed, work), bytesOf(picture, work))).toBe(0)
         },
       ),
-      { numRuns: 600 },
     )
   })
 

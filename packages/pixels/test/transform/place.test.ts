@@ -92,7 +92,6 @@ describe('the place kernel', () => {
           }
         }
       }),
-      { numRuns: 1500 },
     )
   })
 

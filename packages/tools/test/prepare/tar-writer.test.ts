@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
 import { memberBytes, memberHeader, TarWriter } from '../../prepare/pack/tar-writer.js'
 
 const python = (code: string, ...args: string[]) =>
@@ -95,7 +96,7 @@ describe('a shard', () => {
         writer.close()
         expect(JSON.parse(python(LIST, path))).toEqual(wanted)
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 

@@ -11,6 +11,7 @@ import {
   type State,
   using,
 } from '../../../../../test/support/engine.js'
+import { runs } from '../../../../../test/support/runs.js'
 
 const FEED = numberFeed(45, { batch: { size: 4, last: 'keep' } })
 const STEPS = 12
@@ -115,5 +116,5 @@ test('next, break, keep, release, save, load and tune', async () => {
       })
     },
   )
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: runs(60) })
 })

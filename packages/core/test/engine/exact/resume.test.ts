@@ -16,6 +16,7 @@ import {
 } from '../../../../../test/support/engine.js'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
 import { jpeg, writeShards } from '../../../../../test/support/pictures.js'
+import { runs } from '../../../../../test/support/runs.js'
 import { tarFile } from '../../../../../test/support/tar.js'
 
 /** Keeps the pool, so that not every part starts threads of its own. */
@@ -91,7 +92,7 @@ describe('stopped at any step and resumed with other workers, depth, batch size 
         expect([state?.epoch, state?.position]).toEqual([1, 0])
       },
     )
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 
   test('last: drop delivers an exact prefix', async () => {
@@ -119,7 +120,7 @@ describe('stopped at any step and resumed with other workers, depth, batch size 
         if (state?.epoch === 0) expect(state.position).toBe(ids.length)
       },
     )
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: runs(60) })
   })
 
   test('with the global batch kept, each step has the ids of the uninterrupted run: 1 → 3 → 2 ranks', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
+import { runs } from '../../../../../test/support/runs.js'
 import { documentsOf, writeMegatron, writeNanogpt } from '../../../../../test/support/tokens.js'
 import { open } from '../../../../all/index.js'
 import type { FeedJson, SourceJson } from '../../../define/types.js'
@@ -70,7 +71,7 @@ describe('rows without samples', () => {
           expect(direct.ids).toEqual(sampled.ids)
         },
       ),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 

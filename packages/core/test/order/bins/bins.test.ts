@@ -123,7 +123,7 @@ describe('bins', () => {
         expect(binsOf(plan, epoch)).toEqual(oracleBins(drawn(plan.plain, epoch), setup, plan.rows!))
         if (setup.rows !== undefined) expect(plan.rows).toBeLessThanOrEqual(setup.rows)
       }),
-      { seed: 3, numRuns: 150 },
+      { seed: 3 },
     )
   })
 
@@ -152,7 +152,7 @@ describe('bins', () => {
           place += bin.length
         }
       }),
-      { seed: 4, numRuns: 150 },
+      { seed: 4 },
     )
   })
 
@@ -192,7 +192,7 @@ describe('bins', () => {
         const epochs = [0, 1].flatMap(epoch => setup.lengths.map((_, i) => epoch * 1e6 + i))
         expect(seen).toEqual(epochs)
       }),
-      { seed: 5, numRuns: 150 },
+      { seed: 5 },
     )
   })
 
@@ -348,7 +348,7 @@ describe('groups of batches of equal size', () => {
         // What makes no whole batch is the end of the order before.
         expect(after.slice(whole)).toEqual(before.slice(whole))
       }),
-      { seed: 6, numRuns: 150 },
+      { seed: 6 },
     )
   })
 

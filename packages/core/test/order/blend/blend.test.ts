@@ -1,6 +1,7 @@
 /** Blends: exact proportions, every source in its own order without gap or repeat, random access. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../../test/support/runs.js'
 import { BLOCK, BLOCKS, quantise, ROUND, scheduleExtras } from '../../../order/blend/apportion.js'
 import { type BlendData, BlendOrder, planBlend } from '../../../order/blend/blend.js'
 import { type BlendChange, neededChanges } from '../../../order/blend/changes.js'
@@ -89,7 +90,7 @@ describe('apportioning', () => {
     }
     fc.assert(
       fc.property(someWeights, weights => check(quantise(weights))),
-      { seed: 2, numRuns: 60 },
+      { seed: 2, numRuns: runs(60) },
     )
     check(quantise(Array.from({ length: 200 }, (_, i) => (i % 17) + 1 / (i + 1))))
     check(quantise([511, 1, 512].map(x => x / 1024)))
@@ -134,7 +135,7 @@ describe('draws', () => {
           })
         },
       ),
-      { seed: 3, numRuns: 60 },
+      { seed: 3, numRuns: runs(60) },
     )
   })
 
@@ -240,7 +241,7 @@ describe('changes of weights', () => {
           expect(walk(blend(short), draw + 1500, draw)).toEqual(walk(blend(long), draw + 1500, draw))
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

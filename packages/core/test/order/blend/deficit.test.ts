@@ -1,6 +1,7 @@
 /** The deterministic order of a blend, and blends of corpora that have several files. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../../test/support/runs.js'
 import { quantise, ROUND } from '../../../order/blend/apportion.js'
 import { BlendOrder, type BlendSpec, planBlend } from '../../../order/blend/blend.js'
 import type { BlendChange } from '../../../order/blend/changes.js'
@@ -59,7 +60,7 @@ describe('schedule "deficit"', () => {
         for (const [source] of expected.slice(0, at)) counts[source]++
         expect([...order.drawnBefore(at)]).toEqual(counts)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { using } from '../../../../../test/support/engine.js'
 import { temporaryFolder, writeFiles } from '../../../../../test/support/folder.js'
+import { runs } from '../../../../../test/support/runs.js'
 import { tarFile } from '../../../../../test/support/tar.js'
 import { DefinitionError, SourceError } from '../../../basics/errors.js'
 import { normalizeFeed } from '../../../define/normalize.js'
@@ -201,7 +202,7 @@ describe('a zip of files', () => {
             expect(mask).toBe(image.replace('image', 'mask'))
         },
       ),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 

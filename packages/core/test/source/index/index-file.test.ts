@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
+import { runs } from '../../../../../test/support/runs.js'
 import { SourceError } from '../../../basics/errors.js'
 import { NumberBuilder, TextBuilder } from '../../../source/index/columns.js'
 import { IndexFile, readHeader } from '../../../source/index/file.js'
@@ -69,7 +70,7 @@ describe('columns', () => {
           expect(index.header.meta).toEqual({ words: words.length })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

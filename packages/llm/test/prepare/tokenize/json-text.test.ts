@@ -175,6 +175,5 @@ test('the kernel and JSON.parse agree, also about what is wrong', () => {
       if (want instanceof Fault) expect(got).toBeInstanceOf(Fault)
       else expect(got).toBe(want)
     }),
-    { numRuns: 3000 },
   )
 })

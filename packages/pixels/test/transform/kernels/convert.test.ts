@@ -1,6 +1,7 @@
 /** The kernel that converts elements gives what its plain twin gives, for any bits. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../../test/support/runs.js'
 import { bytesOfStored, isFloatDtype, type StoredDtype } from '../../../../core/basics/array.js'
 import { DTYPES, type Dtype } from '../../../../core/basics/dtype.js'
 import { CONVERT_CODES } from '../../../transform/kernels/codes.js'
@@ -77,7 +78,7 @@ describe('convert', () => {
             expect(Buffer.compare(u8.slice(TO, TO + bytes), plain.subarray(0, bytes))).toBe(0)
             expect(u8.slice(TO + room, TO + room + 8).every(byte => byte === 0xaa)).toBe(true)
           }),
-          { numRuns: 40 },
+          { numRuns: runs(40) },
         )
       })
     }

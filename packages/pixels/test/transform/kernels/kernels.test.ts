@@ -1,6 +1,7 @@
 /** Every kernel against its plain twin: odd sizes, gaps between rows, one pixel, and nothing touched around them. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../../../test/support/runs.js'
 import { Workspace } from '../../../../core/system/memory/workspace.js'
 import type { Picture } from '../../../decode/picture/picture.js'
 import { inverseMatrix } from '../../../transform/choose/affine.js'
@@ -177,7 +178,7 @@ describe('warp kernels', () => {
         const expected = twins.elastic(step, p, work.u8)
         expect(bytesOf(applyElastic(step, p, work), work)).toEqual(expected)
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
   it('an elastic transform without strength leaves a picture as it is', () => {

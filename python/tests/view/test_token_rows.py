@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any, Dict
 
@@ -98,7 +99,9 @@ def test_validation_over_tokens_ends_and_has_a_length(engine, corpus):
     with millrace.Feed(feed_of(corpus), workers=1) as feed:
         for _ in range(2):
             assert len(feed) == len(list(feed)) == 3
-        assert (len(feed.dataset), feed.torch().batch_size) == (ROWS, 4)
+        assert len(feed.dataset) == ROWS
+        if importlib.util.find_spec("torch"):
+            assert feed.torch().batch_size == 4
     shuffled = feed_of(corpus, order={"shuffle": "global", "seed": 1})
     with (
         millrace.Feed(shuffled, workers=1) as feed,

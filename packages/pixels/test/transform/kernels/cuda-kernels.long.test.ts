@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { DTYPE_CODES, input, launch, number, output } from '../../../../../bench/gpu/launch.mjs'
 import { compileKernels, withoutCompiler } from '../../../../../test/support/gpu/cuda-host.js'
+import { runs } from '../../../../../test/support/runs.js'
 import { DTYPES, type Dtype, type TypedArray } from '../../../../core/basics/dtype.js'
 import { Random } from '../../../../core/basics/random.js'
 import { placeOf, synthetic, tensorPool } from '../../../../core/source/made/synthetic.js'
@@ -169,7 +170,7 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
         const { made, wanted } = mixed('f32', 'hwc', share, false)
         expect(Buffer.compare(made, wanted)).toBe(0)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 })
