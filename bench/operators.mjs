@@ -1,17 +1,15 @@
 // Time of each operator on one picture of 224×224, in microseconds: the median of many rounds, on one thread.
 //   npm run build && node bench/operators.mjs [--json]
+import '../build/all/registry.js'
 import { DTYPES } from '../build/core/basics/dtype.js'
 import { operatorKey, Random } from '../build/core/basics/random.js'
-import { normalOps } from '../build/core/define/operators/table.js'
+import { normalOps } from '../build/core/define/operator.js'
 import { Workspace } from '../build/core/system/memory/workspace.js'
-import { chooseSteps } from '../build/pixels/transform/choose/choose.js'
+import { chooseSteps } from '../build/pixels/operators/choose.js'
+import { applyErase } from '../build/pixels/operators/randomErasing/step.js'
+import { applyStep } from '../build/pixels/operators/steps.js'
 import { mixRows } from '../build/pixels/transform/mix/mix.js'
 import { mosaicRows } from '../build/pixels/transform/mix/mosaic.js'
-import { applyColor } from '../build/pixels/transform/picture/color.js'
-import { applyElastic } from '../build/pixels/transform/picture/elastic.js'
-import { applyErase } from '../build/pixels/transform/picture/erase.js'
-import { applyPad } from '../build/pixels/transform/picture/pad.js'
-import { applyAffine, applyPerspective } from '../build/pixels/transform/picture/warp.js'
 
 const SIDE = 224
 const ROUNDS = 31
@@ -50,7 +48,7 @@ function scratch(call) {
 
 const results = {}
 const color = (name, step) => {
-  results[name] = time(scratch(() => applyColor(step, picture, work)))
+  results[name] = time(scratch(() => applyStep(step, picture, work)))
 }
 color('brightness', { do: 'brightness', factor: 1.01 })
 color('contrast', { do: 'contrast', factor: 1.01 })
@@ -71,10 +69,10 @@ const turn = Math.PI / 12
 const matrix = [Math.cos(turn), Math.sin(turn), 0, -Math.sin(turn), Math.cos(turn), 0]
 for (const filter of ['nearest', 'bilinear']) {
   const step = { do: 'affine', matrix, width: SIDE, height: SIDE, filter, fill: [0] }
-  results[`affine ${filter}`] = time(scratch(() => applyAffine(step, picture, work)))
+  results[`affine ${filter}`] = time(scratch(() => applyStep(step, picture, work)))
   const coefficients = [1.1, 0.05, -9, 0.02, 1.2, -7, 0.0002, 0.0003]
   const tilt = { do: 'perspective', coefficients, filter, fill: [0] }
-  results[`perspective ${filter}`] = time(scratch(() => applyPerspective(tilt, picture, work)))
+  results[`perspective ${filter}`] = time(scratch(() => applyStep(tilt, picture, work)))
 }
 for (const sigma of [2, 5]) {
   const step = {
@@ -85,11 +83,11 @@ for (const sigma of [2, 5]) {
     filter: 'bilinear',
     fill: [0],
   }
-  results[`elastic, sigma ${sigma}`] = time(scratch(() => applyElastic(step, picture, work)))
+  results[`elastic, sigma ${sigma}`] = time(scratch(() => applyStep(step, picture, work)))
 }
 for (const mode of ['constant', 'reflect']) {
   const step = { do: 'pad', left: 16, top: 16, right: 16, bottom: 16, mode, fill: [0] }
-  results[`pad ${mode}`] = time(scratch(() => applyPad(step, picture, work)))
+  results[`pad ${mode}`] = time(scratch(() => applyStep(step, picture, work)))
 }
 
 const row = work.take(SIDE * SIDE * 3 * 4)

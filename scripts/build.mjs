@@ -45,6 +45,9 @@ for (const [folder, extension] of [
   ['llm/tokenize/shipped', '.json'],
   ['pixels/transform/kernels', '.wasm'],
   ['pixels/transform/kernels/cuda', ''],
+  ...readdirSync(join(packages, 'pixels/operators'), { withFileTypes: true }).flatMap(entry =>
+    entry.isDirectory() ? [[`pixels/operators/${entry.name}`, '.cuh']] : [],
+  ),
   ['core/system/libraries', ''],
 ]) {
   for (const to of [dist, build]) {

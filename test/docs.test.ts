@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '../packages/core/define/check/kinds.js'
 import { allFormats } from '../packages/core/define/format.js'
-import { OPERATORS } from '../packages/core/define/operators/table.js'
+import { OPERATORS } from '../packages/pixels/operators/registry.js'
 import { VERBS } from '../packages/tools/cli/verbs.js'
 
 const repository = join(import.meta.dirname, '..')

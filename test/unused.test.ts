@@ -11,7 +11,8 @@ const root = join(import.meta.dirname, '..')
 /** Exports that no file of packages/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
   'packages/core/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
-  'packages/pixels/transform/picture/color-facts.ts': 'the kernels have them, generated from this file',
+  'packages/pixels/operators/color-facts.ts': 'the kernels have them, generated from this file',
+  'packages/pixels/operators/steps.ts OP_CODES': 'the kernels have them, generated from this file',
 }
 
 /** Files of code below a folder, by their path from the root, with their text. AssemblyScript has exports of another kind. */

@@ -1,14 +1,16 @@
 // Cases for check_kernels.py: kernel launches with the rows that a maker writes, and the bytes that the CPU makes of the
 // same definitions. Small pictures, every op, every dtype, both layouts, all orientations; and rows to be timed.
 //   npm run build && node bench/gpu/kernel-cases.mjs FOLDER
+import '../../build/all/registry.js'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DTYPES } from '../../build/core/basics/dtype.js'
 import { Random } from '../../build/core/basics/random.js'
 import { KINDS } from '../../build/core/define/check/kinds.js'
-import { normalOps } from '../../build/core/define/operators/table.js'
+import { normalOps } from '../../build/core/define/operator.js'
 import { Workspace } from '../../build/core/system/memory/workspace.js'
-import { chooseSteps, sizeAfter } from '../../build/pixels/transform/choose/choose.js'
+import { chooseSteps } from '../../build/pixels/operators/choose.js'
+import { sizeAfter } from '../../build/pixels/operators/steps.js'
 import { mosaicWords, RowWriter, writeMix } from '../../build/pixels/transform/device/parameter-row.js'
 import {
   Form,

@@ -32,16 +32,14 @@ export {
 } from '../core/basics/errors.js'
 export type { Random } from '../core/basics/random.js'
 export type { BatchOf } from '../core/define/build/batch-types.js'
-export { cutmix, Feed, feed, fromJson, mixup, mosaic } from '../core/define/build/feed.js'
+export { Feed, feed, fromJson } from '../core/define/build/feed.js'
 export {
   boxes,
   bytes,
   category,
   float,
-  image,
   int,
   json,
-  mask,
   npy,
   points,
   text,
@@ -111,6 +109,7 @@ export {
 } from '../observe/log/read.js'
 export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
 export type { LoaderStats } from '../observe/stats.js'
+export { cutmix, image, mask, mixup, mosaic } from '../pixels/build.js'
 
 // Loaded by the first feed that has a device: a program without a GPU starts sooner without it.
 deviceOpener(async (choice, feed, notice) => {

@@ -1,5 +1,7 @@
-/** The one place that knows every format by name. Each thread and process of ours imports it before it works. */
+/** The one place that knows every format, and the table of operators. Each thread and process of ours imports it before it works. */
+import { addNames } from '../core/basics/mistakes.js'
 import { addFormats, addKind } from '../core/define/format.js'
+import { addOperators, type OperatorFacts } from '../core/define/operator.js'
 import { addOwnFormats } from '../core/source/own-formats.js'
 import { useRegistry } from '../core/system/node/registry.js'
 import { arrowFormat } from '../formats/arrow/format.js'
@@ -17,6 +19,7 @@ import { tfrecordFormat } from '../formats/tfrecord/format.js'
 import { zarrFormat } from '../formats/zarr/format.js'
 import { chatFormat } from '../llm/conversations/format.js'
 import { tokensFormat } from '../llm/tokens/format.js'
+import { namesElsewhere, OPERATORS } from '../pixels/operators/registry.js'
 
 useRegistry(new URL('./registry.js', import.meta.url))
 addOwnFormats()
@@ -26,3 +29,5 @@ addFormats(arrowFormat, parquetFormat, tfrecordFormat, jsonlFormat, npzFormat, n
 addFormats(hdf5Format, netcdf4Format, zarrFormat, csvFormat, textFormat, mdsFormat, litdataFormat)
 addFormats(tokensFormat, chatFormat)
 addKind('pathed', async () => (await import('../formats/pathed/pathed.js')).pathed)
+addOperators(OPERATORS as unknown as Record<string, OperatorFacts>)
+addNames(namesElsewhere())

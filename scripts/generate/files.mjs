@@ -1,9 +1,9 @@
 // Every file that is generated, and from what. A table that two languages share stands in one TypeScript file.
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assemblyConstant, assemblyModule, cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
 import { controlTable, partlyGenerated, slotTable } from './docs.mjs'
-import { operatorsModule } from './operators.mjs'
+import { dispatchHeader, opCodes, operatorRows, operatorsModule, torchvisionModule } from './operators.mjs'
 import {
   constant,
   constantName,
@@ -18,7 +18,10 @@ import { readTable } from './read.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
+const DISPATCH = 'packages/pixels/transform/kernels/cuda/operators.cuh'
+const OPERATORS = 'packages/pixels/operators'
 const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
+const DEFINE = 'docs/define.md'
 const PROTOCOL = 'docs/protocol.md'
 /** It runs outside of the package, and imports nothing of it. */
 const WORKER = 'python/millrace/_data/worker_values.py'
@@ -39,7 +42,7 @@ export async function generatedFiles(root, importModule) {
   const dtype = await table('packages/core/basics/dtype.ts')
   const random = await table('packages/core/basics/random-words.ts')
   const weights = await table('packages/pixels/transform/place/weights.ts')
-  const color = await table('packages/pixels/transform/picture/color-facts.ts')
+  const color = await table('packages/pixels/operators/color-facts.ts')
   const cuda = await table('packages/cuda/driver/numbers.ts')
   const advice = await table('packages/cuda/driver/advice.ts')
   const nvjpeg = await table('packages/cuda/driver/libraries/nvjpeg-status.ts')
@@ -216,9 +219,7 @@ export async function generatedFiles(root, importModule) {
     ],
   )
 
-  python('torchvision_names', 'packages/core/basics/mistakes.ts', 'Names of torchvision.', [
-    dictionary(mistakes('TORCHVISION'), 'str'),
-  ])
+  files[`${PYTHON}/torchvision_names.py`] = await torchvisionModule(importModule, mistakes('TORCHVISION'))
   python('removed', 'packages/core/basics/removed.ts', 'Options that are gone.', [
     dictionary(
       {
@@ -247,12 +248,13 @@ export async function generatedFiles(root, importModule) {
         'packages/core/basics/dtype.ts',
         'packages/core/basics/random-words.ts',
       ],
-      ...['packages/pixels/transform/place/weights.ts', 'packages/pixels/transform/picture/color-facts.ts'],
+      ...['packages/pixels/transform/place/weights.ts', 'packages/pixels/operators/color-facts.ts'],
     ],
     'Numbers that the kernels share with those who call them.',
     [
       ...['HEADER_WORDS', 'OP_WORDS', 'MIX_WORDS'].map(name => cudaConstant(parameter(name))),
-      ...['Form', 'Word', 'MixKind', 'OpCode'].map(name => cudaConstants(parameter(name))),
+      ...['Form', 'Word', 'MixKind'].map(name => cudaConstants(parameter(name))),
+      cudaConstants(await opCodes(importModule)),
       cudaConstants(parameter('FILTER_CODES'), 'Filter'),
       cudaConstants(parameter('PAD_CODES'), 'PadMode'),
       cudaConstants({
@@ -267,8 +269,12 @@ export async function generatedFiles(root, importModule) {
       ...COLOR.map(name => cudaConstant(color(name), 'float')),
     ],
   )
+  const folders = readdirSync(join(root, OPERATORS)).filter(name =>
+    existsSync(join(root, OPERATORS, name, 'step.cuh')),
+  )
+  files[DISPATCH] = await dispatchHeader(importModule, folders.sort())
   files[ASSEMBLY] = assemblyModule(
-    ['packages/core/basics/random-words.ts', 'packages/pixels/transform/picture/color-facts.ts'],
+    ['packages/core/basics/random-words.ts', 'packages/pixels/operators/color-facts.ts'],
     [
       ...['MIX_FIRST', 'MIX_SECOND', 'WEYL'].map(name => assemblyConstant(random(name), 'i32')),
       ...COLOR.map(name => assemblyConstant(color(name), 'f32')),
@@ -284,6 +290,23 @@ export async function generatedFiles(root, importModule) {
     },
   })
 
+  const rows = keep => operatorRows(importModule, keep)
+  const tables = {
+    geometry: await rows(({ stage, moves, colors }) => stage === 'pixels' && moves && !colors),
+    colour: await rows(({ stage, colors }) => stage === 'pixels' && colors),
+    'the end': await rows(({ stage }) => stage === 'values' || stage === 'final'),
+    batches: await rows(({ stage }) => stage === 'batch'),
+  }
+  files[DEFINE] = partlyGenerated(
+    root,
+    DEFINE,
+    Object.fromEntries(
+      Object.entries(tables).map(([name, part]) => [
+        `operators of ${name}`,
+        { from: 'packages/pixels/operators/registry.ts', part },
+      ]),
+    ),
+  )
   files[PROTOCOL] = partlyGenerated(root, PROTOCOL, {
     'control page': {
       from: 'packages/core/batch/control-words.ts',

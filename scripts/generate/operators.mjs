@@ -1,12 +1,15 @@
-// The operators as methods of Python, from the engine's own table, so that Python can't drift from it.
+// What is generated of the registry of operators: methods of Python, torchvision's names, the GPU's dispatch, and the tables of
+// docs/define.md.
+import { dictionary, literal, pythonModule } from './python.mjs'
 
-const TABLE = 'packages/core/define/operators/table.ts'
-const FIELDS = 'packages/core/define/build/fields.ts'
+const TABLE = 'packages/pixels/operators/registry.ts'
+const STEPS = 'packages/pixels/operators/steps.ts'
+const BUILD = 'packages/pixels/build.ts'
 /** What the decorators and types of the methods come from. */
 const BASE = '.._define.operator'
 const WIDTH = 110
 
-/** Python's type of each parameter, by its name; those of one operator alone have its name and a dot in front. */
+/** Python's type of each parameter, by its name; `python` of an operator has its own. */
 const TYPES = {
   size: 'Size',
   filter: 'Filter',
@@ -47,8 +50,6 @@ const TYPES = {
   overlaps: 'Sequence[float]',
   trials: 'int',
   boxes: 'Optional[str]',
-  'elastic.alpha': 'Union[float, Sequence[float]]',
-  'elastic.sigma': 'Union[float, Sequence[float]]',
   classes: 'int',
   field: 'Optional[str]',
   label: 'Optional[str]',
@@ -72,10 +73,11 @@ function python(value) {
 }
 
 /** The parameters as Python declares them: the main one may be given by place, the others by name. */
-function parametersOf(name, { keys, main, presets }) {
+function parametersOf({ keys, main, presets, python: types = {} }) {
   const declare = key => {
-    const known = TYPES[`${name}.${key}`] ?? TYPES[key]
-    if (known === undefined) throw new Error(`say in TYPES what Python's type of "${key}" is`)
+    const known = types[key] ?? TYPES[key]
+    if (known === undefined)
+      throw new Error(`say in the operator's "python" what Python's type of "${key}" is`)
     const spec = keys[key]
     const type = spec.fallback === null && !known.startsWith('Optional') ? `Optional[${known}]` : known
     if (presets !== undefined) return `${snake(key)}: Optional[${type}] = None`
@@ -112,7 +114,7 @@ function declaration(indent, name, parameters, result) {
 function method(image, name, facts) {
   return [
     `    @operator(${[JSON.stringify(name), ...writtenAlways(image, name, facts)].join(', ')})`,
-    declaration('    ', name, ['self: F', ...parametersOf(name, facts)], 'F'),
+    declaration('    ', name, ['self: F', ...parametersOf(facts)], 'F'),
     `        """${sentence(facts.says)}"""`,
     '        ...',
   ].join('\n')
@@ -121,7 +123,7 @@ function method(image, name, facts) {
 function batchFunction(name, facts) {
   return [
     `@batch_operator(${JSON.stringify(name)})`,
-    declaration('', name, parametersOf(name, facts), 'Dict[str, Any]'),
+    declaration('', name, parametersOf(facts), 'Dict[str, Any]'),
     `    """${sentence(facts.says)} For \`\`batch(..., apply=[...])\`\`."""`,
     '    ...',
   ].join('\n')
@@ -129,7 +131,7 @@ function batchFunction(name, facts) {
 
 /** The module's text. `importModule` imports a file of `packages/`. */
 export async function operatorsModule(importModule) {
-  const { image } = await importModule(FIELDS)
+  const { image } = await importModule(BUILD)
   const { OPERATORS } = await importModule(TABLE)
   const all = Object.entries(OPERATORS)
   const methods = keep =>
@@ -167,4 +169,90 @@ ${all
   .map(op => batchFunction(...op))
   .join('\n\n\n')}
 `
+}
+
+/** A dictionary of Python, in one line if it fits. */
+function braces(pairs) {
+  const line = `        {${pairs.join(', ')}},\n`
+  if (line.length <= WIDTH + 1) return line
+  return `        {\n${pairs.map(pair => `            ${pair},\n`).join('')}        },\n`
+}
+
+/** The transforms of torchvision that are translated by a look at their attributes alone. */
+function plainTransforms(operators) {
+  return Object.entries(operators).flatMap(([name, { torchvision = {} }]) =>
+    Object.entries(torchvision).flatMap(([transform, facts]) => {
+      if (facts === undefined) return []
+      const { parameters, bytes = [], needs = {} } = facts
+      const needed = Object.entries(needs).map(([key, value]) => `"${key}": ${literal(value)}`)
+      const read = Object.entries(parameters).map(
+        ([key, attribute]) => `"${snake(key)}": "${attribute}${bytes.includes(key) ? ' in bytes' : ''}"`,
+      )
+      return [`    "${transform}": (\n        "${snake(name)}",\n${braces(read)}${braces(needed)}    ),\n`]
+    }),
+  )
+}
+
+export async function torchvisionModule(importModule, parameters) {
+  const { OPERATORS, namesElsewhere } = await importModule(TABLE)
+  const about = 'Names of torchvision.'
+  return pythonModule('packages/core/basics and packages/pixels/operators', about, [
+    dictionary({ ...parameters, value: { ...parameters.value, ...namesElsewhere() } }, 'str'),
+    `#: Transforms that are read by their attributes alone, by name: a field's method, and its parameters with the
+#: attributes that they have there, and attributes that must be so. \`\`in bytes\`\`: a value of pixels.
+PLAIN: Dict[str, Tuple[str, Dict[str, str], Dict[str, Any]]] = {\n${plainTransforms(OPERATORS).join('')}}`,
+  ])
+}
+
+/** The codes of the GPU's ops. */
+export async function opCodes(importModule) {
+  const { OP_CODES } = await importModule(STEPS)
+  return { name: 'OpCode', says: 'Codes of the ops.', value: OP_CODES, entries: {} }
+}
+
+/** The GPU's ops, each in the step.cuh of an operator's folder. */
+export async function dispatchHeader(importModule, folders) {
+  const { OP_CODES, factsOf } = await importModule(STEPS)
+  const names = Object.keys(OP_CODES).filter(name => name !== 'place' && name !== 'erase')
+  const cases = names.map(name => {
+    const tables = factsOf({ do: name }).tableBytes === undefined ? '' : 'tables, '
+    return `    case OpCode::${name.toUpperCase()}: return ${name}(op, from, ${tables}to);\n`
+  })
+  return `// Generated by scripts/generate.mjs from ${TABLE}: don't edit.
+#pragma once
+${folders.map(folder => `#include "${folder}/step.cuh"\n`).join('')}
+/** Carries out an op that is neither \`place\` nor \`erase\`, and leaves its result at \`to\`. */
+__device__ inline Picture applyStep(Op op, Picture from, u8* tables, u8* to) {
+  switch (op.code()) {
+${cases.join('')}    default: return from;
+  }
+}
+`
+}
+
+/** The rows of a table of docs/define.md: the operators for which `keep` holds. */
+export async function operatorRows(importModule, keep) {
+  const { OPERATORS } = await importModule(TABLE)
+  const rows = Object.entries(OPERATORS)
+    .filter(([, facts]) => keep(facts))
+    .sort(([, a], [, b]) => Number(a.stage === 'final') - Number(b.stage === 'final'))
+    .map(([name, { keys, main, presets, about, says, defaults = {} }]) => {
+      const shown = Object.keys(keys).map(key => {
+        const mark = key === main ? '• ' : ''
+        return `${mark}\`${key}\`${defaults[key] ?? fallback(keys[key].fallback)}`
+      })
+      const named = presets === undefined ? [] : [`or a name: ${Object.keys(presets).join(', ')}`]
+      return [`\`${name}\``, [...shown, ...named].join(', '), about ?? says]
+    })
+  return [['operator', 'parameters and defaults', 'does'], ['---', '---', '---'], ...rows]
+    .map(cells => `| ${cells.join(' | ')} |`)
+    .join('\n')
+}
+
+/** A default as docs have it. */
+function fallback(value) {
+  if (value === undefined || value === '') return ''
+  if (!Array.isArray(value)) return ` ${value}`
+  if (value.length > 2 && value.every(one => one === value[0])) return ` ${value[0]}`
+  return ` [${value.map(one => python(one).replaceAll(' ', '')).join(', ')}]`
 }

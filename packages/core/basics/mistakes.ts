@@ -21,7 +21,10 @@ export function wrong(path: string, expected: string, found: unknown): Definitio
   return new DefinitionError(path, `expected ${expected}, found ${show(found)}`)
 }
 
-/** What torchvision calls things, in small letters without `_`, and what they are called here; behind a comma, what has to be given. */
+/**
+ * What torchvision calls parameters, in small letters without `_`, and what they are called here. Operators add their own names
+ * (`addNames`); behind a comma, what has to be given.
+ */
 export const TORCHVISION: Readonly<Record<string, string>> = {
   interpolation: 'filter',
   paddingmode: 'mode',
@@ -33,29 +36,6 @@ export const TORCHVISION: Readonly<Record<string, string>> = {
   targetsize: 'size',
   scalerange: 'scale',
   numclasses: 'classes',
-  randomhorizontalflip: 'flip',
-  horizontalflip: 'flip',
-  hflip: 'flip',
-  randomverticalflip: 'flip, with axis "vertical"',
-  verticalflip: 'flip, with axis "vertical"',
-  vflip: 'flip, with axis "vertical"',
-  randomrotation: 'rotate',
-  randomaffine: 'affine',
-  randomperspective: 'perspective',
-  elastictransform: 'elastic',
-  randomzoomout: 'zoomOut',
-  randomioucrop: 'iouCrop',
-  randomgrayscale: 'grayscale',
-  randomautocontrast: 'autocontrast',
-  randomequalize: 'equalize',
-  randominvert: 'invert',
-  randomposterize: 'posterize',
-  randomsolarize: 'solarize',
-  randomadjustsharpness: 'sharpness',
-  adjustsharpness: 'sharpness',
-  trivialaugmentwide: 'trivialAugment',
-  randomphotometricdistort: 'photometricDistort',
-  randomerasing: 'erase',
 }
 
 /** The same of NumPy, PyTorch and pandas. */
@@ -93,6 +73,11 @@ const ELSEWHERE = new Map(
     '<>': '!=',
   }),
 )
+
+/** Adds such names: what others call a thing, in small letters without `_`, and what it is called here. */
+export function addNames(names: Readonly<Record<string, string>>): void {
+  for (const [theirs, ours] of Object.entries(names)) ELSEWHERE.set(theirs, ours)
+}
 
 /** An unknown name among known ones, with the nearest of them; where none is near, with all of them and `otherwise`. */
 export function unknownName(

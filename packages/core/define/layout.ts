@@ -6,11 +6,10 @@ import type { Dtype } from '../basics/dtype.js'
 import { DefinitionError } from '../basics/errors.js'
 import { at, wrong } from '../basics/mistakes.js'
 import { isFloat, KINDS } from './check/kinds.js'
+import { operatorFacts, parseOperator, type Sides } from './operator.js'
 import { isPattern, numberOps, takesNumberOps, writtenColumns } from './operators/number.js'
-import type { Size } from './operators/parameters.js'
-import { operatorFacts, parseOperator } from './operators/table.js'
 import { TOKEN_DTYPES, textOps, tokenizing } from './operators/text.js'
-import type { FieldJson, FieldLayout } from './types.js'
+import type { FieldJson, FieldLayout, OpJson } from './types.js'
 
 type Fields = Readonly<Record<string, FieldJson>>
 
@@ -67,7 +66,7 @@ function dtypeOf(field: FieldJson, path: string): Dtype {
   const apply = field.as === 'npy' || isTokens ? [] : (field.apply ?? [])
   const normalized = takesNumberOps(field.as)
     ? numberOps(field, at(path, 'apply')).some(({ name }) => name === 'normalize')
-    : apply.some((op, i) => parseOperator(op, at(at(path, 'apply'), i)).name === 'normalize')
+    : apply.some((op, i) => makesFloats(op, at(at(path, 'apply'), i)))
   const dtype = field.dtype ?? (normalized ? 'f32' : dtypes[0])
   if (dtype === undefined)
     throw new DefinitionError(path, `${field.as} needs dtype, the element type of the batch`)
@@ -88,11 +87,15 @@ function dtypeOf(field: FieldJson, path: string): Dtype {
   return dtype
 }
 
+function makesFloats(op: OpJson, path: string): boolean {
+  return operatorFacts(parseOperator(op, path).name).stage === 'values'
+}
+
 /** The size of an image or mask: what its operators make of it, those of the followed field, or the given shape. */
-function sizeOf(name: string, fields: Fields, path: string): Size {
+function sizeOf(name: string, fields: Fields, path: string): Sides {
   const field = fields[name]
   const here = at(path, name)
-  let size: Size | undefined
+  let size: Sides | undefined
   if (field.follow !== undefined) {
     size = sizeOf(field.follow, fields, path)
   } else {

@@ -19,10 +19,24 @@ export function compileOptions(architecture: string): string[] {
   return [`--gpu-architecture=${architecture}`, ...COMPILE_OPTIONS]
 }
 
-/** Headers by name: all `.cuh` files of a folder. */
+/** The folders of operators, of which some have a `step.cuh`. */
+const OPERATORS = fileURLToPath(new URL('../../pixels/operators/', import.meta.url))
+
+/** Headers by name: all `.cuh` files of a folder and, for our own programs, of operators. */
 function headersOf(folder: string): Record<string, string> {
-  const names = readdirSync(folder).filter(name => name.endsWith('.cuh'))
-  return Object.fromEntries(names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')]))
+  const read = (from: string, names: string[]) =>
+    names.sort().map(name => [name, readFileSync(join(from, name), 'utf8')])
+  const beside = readdirSync(folder).filter(name => name.endsWith('.cuh'))
+  const steps = readdirSync(OPERATORS, { recursive: true, encoding: 'utf8' })
+  return Object.fromEntries([
+    ...read(folder, beside),
+    ...(folder === KERNELS
+      ? read(
+          OPERATORS,
+          steps.filter(name => name.endsWith('.cuh')),
+        )
+      : []),
+  ])
 }
 
 /** Our own headers, for programs of the user's. */

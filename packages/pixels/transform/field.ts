@@ -9,7 +9,8 @@ import type { NormalOp } from '../../core/define/types.js'
 import type { Workspace } from '../../core/system/memory/workspace.js'
 import type { Rows } from '../decode/array/rows.js'
 import type { Value } from '../decode/text/text.js'
-import type { CropStep, Step } from './steps.js'
+import type { CropStep } from '../operators/crop/step.js'
+import type { Step } from '../operators/steps.js'
 
 /** What a field chose for this row, so that followers can do the same. */
 export interface Chosen {

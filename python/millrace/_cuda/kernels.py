@@ -37,6 +37,9 @@ class Sources:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.headers = {path.name: path.read_text() for path in sorted(folder.glob("*.cuh"))}
+        operators = folder.parents[2] / "operators"
+        for path in sorted(operators.glob("*/step.cuh")):
+            self.headers[f"{path.parent.name}/{path.name}"] = path.read_text()
 
     def text(self, name: str) -> str:
         """The source of a kernel."""

@@ -204,12 +204,6 @@ def scale_jitter(picture: Picture, step: Any) -> None:
 # ------------------------------------------------------------------ colour
 
 
-def color_jitter(picture: Picture, step: Any) -> None:
-    picture.moves()
-    names = ("brightness", "contrast", "saturation", "hue")
-    picture.pixels = picture.pixels.color_jitter(**{name: getattr(step, name) for name in names})
-
-
 def grayscale(picture: Picture, step: Any) -> None:
     picture.moves()
     if step.num_output_channels != 3:
@@ -226,29 +220,23 @@ def gaussian_blur(picture: Picture, step: Any) -> None:
     picture.pixels = picture.pixels.gaussian_blur(_square(step.kernel_size), sigma=step.sigma)
 
 
-def sometimes(name: str) -> Callable[[Picture, Any], None]:
-    """An operator whose only parameter is its probability."""
+def plain(name: str, parameters: Dict[str, str], needs: Dict[str, Any]) -> Callable[[Picture, Any], None]:
+    """An operator whose parameters are attributes of the transform. ``in bytes``: one is a value of pixels.
+    ``needs``: what other attributes must be."""
 
     def translate(picture: Picture, step: Any) -> None:
         picture.moves()
-        picture.pixels = getattr(picture.pixels, name)(step.p)
+        for attribute, needed in needs.items():
+            if getattr(step, attribute) != needed:
+                raise Cannot(f"{attribute}={getattr(step, attribute)} is not to be had", f"use {attribute}={needed}")
+        written = {}
+        for key, source in parameters.items():
+            attribute, in_bytes, _ = source.partition(" in bytes")
+            value = getattr(step, attribute)
+            written[key] = picture.in_bytes(value) if in_bytes else value
+        picture.pixels = getattr(picture.pixels, name)(**written)
 
     return translate
-
-
-def posterize(picture: Picture, step: Any) -> None:
-    picture.moves()
-    picture.pixels = picture.pixels.posterize(step.bits, p=step.p)
-
-
-def solarize(picture: Picture, step: Any) -> None:
-    picture.moves()
-    picture.pixels = picture.pixels.solarize(picture.in_bytes(step.threshold), p=step.p)
-
-
-def sharpness(picture: Picture, step: Any) -> None:
-    picture.moves()
-    picture.pixels = picture.pixels.sharpness(step.sharpness_factor, p=step.p)
 
 
 def _augmenting(picture: Picture, step: Any) -> Dict[str, Any]:
@@ -274,11 +262,3 @@ def auto_augment(picture: Picture, step: Any) -> None:
     more = _augmenting(picture, step)
     policy = getattr(step.policy, "value", step.policy)
     picture.pixels = picture.pixels.auto_augment(policy, **more)
-
-
-def photometric_distort(picture: Picture, step: Any) -> None:
-    picture.moves()
-    names = ("brightness", "contrast", "saturation", "hue")
-    picture.pixels = picture.pixels.photometric_distort(
-        step.p, **{name: getattr(step, name) for name in names}
-    )

@@ -1,11 +1,12 @@
 """Each torchvision transform, by name: the function that translates it, or why there is none and what to
-do."""
+do. Those that are read by their attributes alone stand with the operators themselves (PLAIN)."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, Optional, Tuple
 
+from .._generated.torchvision_names import PLAIN
 from . import torchvision_picture as values
 from . import torchvision_pixels as pixels
 from .torchvision_picture import Picture
@@ -35,20 +36,11 @@ _TRANSLATORS: Dict[str, Callable[[Picture, Any], None]] = {
     "RandomZoomOut": pixels.zoom_out,
     "RandomIoUCrop": pixels.iou_crop,
     "ScaleJitter": pixels.scale_jitter,
-    "ColorJitter": pixels.color_jitter,
     "Grayscale": pixels.grayscale,
-    "RandomGrayscale": pixels.sometimes("grayscale"),
     "GaussianBlur": pixels.gaussian_blur,
-    "RandomAutocontrast": pixels.sometimes("autocontrast"),
-    "RandomEqualize": pixels.sometimes("equalize"),
-    "RandomInvert": pixels.sometimes("invert"),
-    "RandomPosterize": pixels.posterize,
-    "RandomSolarize": pixels.solarize,
-    "RandomAdjustSharpness": pixels.sharpness,
     "TrivialAugmentWide": pixels.trivial_augment,
     "RandAugment": pixels.rand_augment,
     "AutoAugment": pixels.auto_augment,
-    "RandomPhotometricDistort": pixels.photometric_distort,
     "ToTensor": values.to_tensor,
     "ToImage": values.as_tensor,
     "ToImageTensor": values.as_tensor,
@@ -101,7 +93,10 @@ def _known(step: Any) -> bool:
 
 def translator_of(step: Any) -> Optional[Callable[[Picture, Any], None]]:
     """The function that translates this transform; None where there is none."""
-    return _TRANSLATORS.get(type(step).__name__) if _known(step) else None
+    if not _known(step):
+        return None
+    name = type(step).__name__
+    return pixels.plain(*PLAIN[name]) if name in PLAIN else _TRANSLATORS.get(name)
 
 
 def advice_for(step: Any) -> Tuple[str, str]:

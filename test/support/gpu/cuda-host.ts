@@ -15,7 +15,18 @@ const UNITS = [
 /** As on the GPU, no two operations are contracted into one. */
 const FLAGS = [
   ...['-std=c++17', '-Wall', '-Werror', '-Wno-unknown-pragmas', '-ffp-contract=off', '-pthread'],
-  ...['-I', SUPPORT, '-I', KERNEL_FOLDER, '-include', 'cuda-host.h', '-x', 'c++'],
+  ...[
+    '-I',
+    SUPPORT,
+    '-I',
+    KERNEL_FOLDER,
+    '-I',
+    join(KERNEL_FOLDER, '../../../operators'),
+    '-include',
+    'cuda-host.h',
+    '-x',
+    'c++',
+  ],
 ]
 
 /** Why the kernels can't be compiled here; undefined when they can. */

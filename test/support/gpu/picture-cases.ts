@@ -6,18 +6,20 @@ import fc from 'fast-check'
 import { DTYPES, type Dtype } from '../../../packages/core/basics/dtype.js'
 import { Random } from '../../../packages/core/basics/random.js'
 import { KINDS } from '../../../packages/core/define/check/kinds.js'
-import { normalOps } from '../../../packages/core/define/operators/table.js'
+import { normalOps } from '../../../packages/core/define/operator.js'
 import type { NormalField, NormalOp, OpJson } from '../../../packages/core/define/types.js'
 import { Workspace } from '../../../packages/core/system/memory/workspace.js'
+import { chooseSteps } from '../../../packages/pixels/operators/choose.js'
+import { OPERATORS } from '../../../packages/pixels/operators/registry.js'
+import type { Step } from '../../../packages/pixels/operators/steps.js'
+import { sizeAfter } from '../../../packages/pixels/operators/steps.js'
 import { upright } from '../../../packages/pixels/test/transform/twins/frame.js'
 import type { FinishedForm } from '../../../packages/pixels/test/transform/twins/picture.js'
-import { chooseSteps, sizeAfter } from '../../../packages/pixels/transform/choose/choose.js'
 import { RowWriter } from '../../../packages/pixels/transform/device/parameter-row.js'
 import { Form, HEADER_WORDS, OP_WORDS } from '../../../packages/pixels/transform/device/parameter-words.js'
 import { pictureOps, writePictureRow } from '../../../packages/pixels/transform/device/picture-ops.js'
 import { compileImage } from '../../../packages/pixels/transform/picture/image.js'
 import { compileValues, type Statistics } from '../../../packages/pixels/transform/place/values.js'
-import type { Step } from '../../../packages/pixels/transform/steps.js'
 import { npyOf } from '../npy.js'
 
 export interface PictureCase {
@@ -133,6 +135,14 @@ export const wishes: fc.Arbitrary<Wish> = fc.record({
   flat: fc.boolean(),
   position: fc.integer({ min: 0, max: 1e6 }),
 })
+
+/** A wish for each operator of a field that does not look at boxes: its example. */
+export const examples: Wish[] = Object.values(OPERATORS)
+  .filter(({ stage, keys }) => stage === 'pixels' && !('boxes' in keys))
+  .map(({ example }, position) => ({
+    ...{ width: 37, height: 29, pixels: [example as OpJson], normal: true, erasing: [], dtype: 'f32' },
+    ...{ layout: 'chw', orientation: 1, spare: [0, 0], flat: false, position },
+  }))
 
 /** What the CPU makes of a wish, and the parameter row for it. */
 export function pictureCase(wish: Wish): PictureCase {

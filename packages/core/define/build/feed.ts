@@ -8,7 +8,6 @@ import { DefinitionError } from '../../basics/errors.js'
 import { isObject } from '../../basics/shape.js'
 import { validateFeed } from '../check/validate.js'
 import { patchBetween } from '../check/variants.js'
-import type { OperatorOptions } from '../operators/table.js'
 import type {
   BatchJson,
   CallJson,
@@ -41,29 +40,6 @@ export type SampleColumns = Record<string, Uint8Array | number | string>
 export interface BatchOperator<Label extends string | undefined = string | undefined> {
   json: OpJson
   label: Label
-}
-
-interface Mixing<Label> extends Omit<OperatorOptions<'mixup'>, 'label'> {
-  label?: Label
-}
-
-/** Blends images and labels in pairs. */
-export function mixup<const Label extends string | undefined = undefined>(
-  options: Mixing<Label>,
-): BatchOperator<Label> {
-  return { json: { mixup: options }, label: options.label as Label }
-}
-
-/** Puts a rectangle of another image into each, and mixes labels in proportion. */
-export function cutmix<const Label extends string | undefined = undefined>(
-  options: Mixing<Label>,
-): BatchOperator<Label> {
-  return { json: { cutmix: options }, label: options.label as Label }
-}
-
-/** Puts four images into one, with the boxes, points and masks that follow them. Labels of other fields stay. */
-export function mosaic(options: OperatorOptions<'mosaic'> = {}): BatchOperator<never> {
-  return { json: { mosaic: options }, label: undefined as never }
 }
 
 /** What `feed` takes. */

@@ -1,9 +1,8 @@
 /**
- * Builders of fields: `image('jpg').randomResizedCrop(224).flip().normalize('imagenet')`. Each call gives a new builder.
+ * Builders of fields that are no pictures: `int('cls')`. Each call gives a new builder.
  * A field begins with the column that it comes from; alternatives are separated by |, the first present is taken.
  */
 import type { Dtype } from '../../basics/dtype.js'
-import { ImageField, MaskField } from './pixel-fields.js'
 import {
   ArrayField,
   type NpyValue,
@@ -13,10 +12,6 @@ import {
   VectorField,
 } from './value-fields.js'
 
-/** A picture: RGB, or with `channels: 1` gray. */
-export const image = (from: string, options: { channels?: 1 | 3 } = {}): ImageField<'u8'> =>
-  new ImageField({ from, as: 'image', ...options })
-export const mask = (from: string): MaskField<'u8'> => new MaskField({ from, as: 'mask' })
 export const boxes = (from: string): ThingsField<'boxes', 'f32', 'ragged'> =>
   new ThingsField({ from, as: 'boxes' })
 export const points = (from: string): ThingsField<'points', 'f32', 'ragged'> =>

@@ -1,4 +1,4 @@
-/** Finds the field of boxes that an operator of an image looks at: `iouCrop` keeps some of them in the picture. */
+/** Finds the field of boxes that an operator of an image looks at: one with a parameter `boxes`. */
 import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName } from '../../basics/mistakes.js'
 import type { FieldJson, NormalOp } from '../types.js'
@@ -11,7 +11,7 @@ export function withBoxes(
   path: string,
 ): NormalOp[] {
   return ops.map((op, i) => {
-    if (op.name !== 'iouCrop') return op
+    if (op.params.boxes === undefined) return op
     const here = at(at(path, i), op.name)
     if (op.ordinal > 0) throw new DefinitionError(here, 'can be there once: crop again with another operator')
     const fitting = Object.keys(fields).filter(

@@ -6,7 +6,7 @@ import type { Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName } from '../../basics/mistakes.js'
 import { layoutOf } from '../layout.js'
-import { normalOps } from '../operators/table.js'
+import { normalOps } from '../operator.js'
 import type { FieldJson, FieldLayout, NormalOp, OpJson } from '../types.js'
 import { isFloat } from './kinds.js'
 

@@ -6,6 +6,14 @@ import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import { checkBins } from '../batching.js'
 import { layoutOf } from '../layout.js'
+import {
+  checkStages,
+  normalOps,
+  type OperatorFacts,
+  operatorFacts,
+  operatorNames,
+  parseOperator,
+} from '../operator.js'
 import { arrayOps } from '../operators/array.js'
 import {
   checkNumberOps,
@@ -15,13 +23,6 @@ import {
   takesNumberOps,
   writtenColumns,
 } from '../operators/number.js'
-import {
-  normalOps,
-  OPERATOR_NAMES,
-  type OperatorName,
-  operatorFacts,
-  parseOperator,
-} from '../operators/table.js'
 import { textOps } from '../operators/text.js'
 import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
 import { withBoxes } from './boxed.js'
@@ -237,14 +238,14 @@ function checkFollow(name: string, followed: string, fields: FeedJson['fields'],
 
 /** Operators of a field: those its kind can have, in an order that can be carried out. */
 function checkApply(field: FieldJson, path: string): void {
-  const fitting = OPERATOR_NAMES.filter(name => fits(name, field))
-  let last: { name: string; stage: string } | undefined
+  const fitting = operatorNames(facts => fits(facts, field))
+  let last: string | undefined
   for (const [i, op] of field.apply!.entries()) {
     const { name, params, path: here } = parseOperator(op, at(path, i), fitting)
     const facts = operatorFacts(name)
     if (facts.stage === 'batch')
       throw new DefinitionError(here, 'works on whole batches: put it into batch.apply')
-    if (!fits(name, field)) {
+    if (!fits(facts, field)) {
       const why =
         field.follow !== undefined && facts.moves
           ? `moves pixels, but the field follows "${field.follow}" and moves as that does`
@@ -252,13 +253,8 @@ function checkApply(field: FieldJson, path: string): void {
       throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ') || 'none'}`)
     }
     if (field.channels === 1) checkOneChannel(params, here)
-    if (last?.stage === 'final' && (facts.stage === 'pixels' || name === 'normalize')) {
-      throw new DefinitionError(
-        here,
-        `can't come after ${last.name}: the order is pixels, normalize, randomErasing`,
-      )
-    }
-    last = { name, stage: facts.stage }
+    checkStages(last, name, here)
+    last = name
   }
 }
 
@@ -281,13 +277,12 @@ function checkOneChannel(params: Readonly<Record<string, unknown>>, path: string
   )
 }
 
-function fits(operator: OperatorName, field: FieldJson): boolean {
-  const { stage, moves = false, colors = false } = operatorFacts(operator)
+function fits({ stage, moves = false, colors = false }: OperatorFacts, field: FieldJson): boolean {
   return stage !== 'batch' && !(field.as === 'mask' && colors) && !(field.follow !== undefined && moves)
 }
 
 function checkBatch(batch: BatchJson, fields: FeedJson['fields'], path: string): void {
-  const fitting = OPERATOR_NAMES.filter(name => operatorFacts(name).stage === 'batch')
+  const fitting = operatorNames(({ stage }) => stage === 'batch')
   for (const [i, op] of (batch.apply ?? []).entries()) {
     const { name, path: here } = parseOperator(op, at(at(path, 'apply'), i), fitting)
     if (operatorFacts(name).stage !== 'batch') {

@@ -20,8 +20,9 @@ import {
   withDefault,
 } from '../../basics/shape.js'
 import type { FieldJson, NormalOp, OpJson } from '../types.js'
-import { positive, probability } from './parameters.js'
 
+export const positive = number({ above: 0 })
+const probability = number({ min: 0, max: 1 })
 const side = integer({ min: 1 })
 const sides = list(side, 'sizes of the last axes', { min: 1, max: 64 })
 const axis = integer({ min: -64, max: 63 })

@@ -7,8 +7,7 @@ import { at } from '../../basics/mistakes.js'
 import { either, isText, number, object, oneOf, type Parser, tuple } from '../../basics/shape.js'
 import { isFloat } from '../check/kinds.js'
 import type { FieldJson, NormalField, NormalOp } from '../types.js'
-import { parseValueOps, statistics, type ValueOperator } from './array.js'
-import { positive } from './parameters.js'
+import { parseValueOps, positive, statistics, type ValueOperator } from './array.js'
 
 /** An operator of numbers as it is written. */
 export type NumberOpJson = { normalize: NormalizeJson } | { clamp: readonly [number, number] }

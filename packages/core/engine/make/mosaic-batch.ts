@@ -1,5 +1,6 @@
 /** Mosaic over a closed slot: the image and all fields that follow it. */
 
+import type { Size } from '../../../pixels/operators/step.js'
 import { mosaicWords, writeMix } from '../../../pixels/transform/device/parameter-row.js'
 import { pictureOf } from '../../../pixels/transform/device/picture.js'
 import {
@@ -12,7 +13,6 @@ import {
   pointInPart,
   rowBefore,
 } from '../../../pixels/transform/mix/mosaic.js'
-import type { Size } from '../../../pixels/transform/steps.js'
 import { DTYPES, elements } from '../../basics/dtype.js'
 import type { Random } from '../../basics/random.js'
 import { fillWith, padBytes } from '../../batch/close.js'

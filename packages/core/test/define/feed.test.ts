@@ -4,7 +4,12 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as sources from '../../../all/index.js'
 import {
   blend,
+  cutmix,
   folder,
+  image,
+  mask,
+  mixup,
+  mosaic,
   sequential,
   shuffle,
   split,
@@ -13,24 +18,14 @@ import {
   tar,
   weighted,
 } from '../../../all/index.js'
+import type { OPERATORS } from '../../../pixels/operators/registry.js'
+import type { Parsed } from '../../basics/shape.js'
 import type { BatchOf, FieldMap } from '../../define/build/batch-types.js'
-import { cutmix, type FeedOptions, feed, fromJson, mixup, mosaic } from '../../define/build/feed.js'
+import { type FeedOptions, feed, fromJson } from '../../define/build/feed.js'
 import type { Field } from '../../define/build/field.js'
 import * as fields from '../../define/build/fields.js'
-import {
-  bytes,
-  category,
-  float,
-  image,
-  int,
-  json,
-  mask,
-  npy,
-  points,
-  text,
-} from '../../define/build/fields.js'
+import { bytes, category, float, int, json, npy, points, text } from '../../define/build/fields.js'
 import { normalizeFeed } from '../../define/normalize.js'
-import type { OperatorParams } from '../../define/operators/table.js'
 import type { FeedJson, FieldJson } from '../../define/types.js'
 
 const cats = feed({
@@ -442,6 +437,7 @@ describe('types', () => {
   })
 
   test('parameters of operators are known', () => {
+    type OperatorParams<N extends keyof typeof OPERATORS> = Parsed<(typeof OPERATORS)[N]['keys']>
     expectTypeOf<OperatorParams<'resize'>['size']>().toEqualTypeOf<number | [number, number]>()
     expectTypeOf<OperatorParams<'resize'>['maxSize']>().toEqualTypeOf<number | null>()
     expectTypeOf<OperatorParams<'flip'>>().toEqualTypeOf<{ p: number; axis: 'horizontal' | 'vertical' }>()

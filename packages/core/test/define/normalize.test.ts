@@ -1,8 +1,8 @@
 /** The normal form: shorthands written out, defaults filled in, and the layout of every field. */
 import { describe, expect, test } from 'vitest'
+import { resizedTo } from '../../../pixels/operators/resize/operator.js'
 import { normalizeFeed } from '../../define/normalize.js'
-import { resizedTo } from '../../define/operators/geometry.js'
-import { OPERATOR_NAMES, operatorFacts, parseOperator } from '../../define/operators/table.js'
+import { operatorFacts, operatorNames, parseOperator } from '../../define/operator.js'
 import type { FieldJson, NormalFeed } from '../../define/types.js'
 
 const normal = (feed: object): NormalFeed =>
@@ -59,8 +59,9 @@ describe('operators', () => {
   })
 
   test('every operator has a sentence and stands in the table once', () => {
-    expect(OPERATOR_NAMES.every(name => operatorFacts(name).says.length > 0)).toBe(true)
-    expect(new Set(OPERATOR_NAMES.map(name => operatorFacts(name).says)).size).toBe(OPERATOR_NAMES.length)
+    const names = operatorNames()
+    expect(names.every(name => operatorFacts(name).says.length > 0)).toBe(true)
+    expect(new Set(names.map(name => operatorFacts(name).says)).size).toBe(names.length)
   })
 
   test('those of one name are numbered', () => {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { Random } from '../../../core/basics/random.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { applyErase } from '../../transform/picture/erase.js'
-import { applyPad } from '../../transform/picture/pad.js'
+import { applyErase } from '../../operators/randomErasing/step.js'
+import { applyStep } from '../../operators/steps.js'
 import { bytesOf, put } from './pictures.js'
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
@@ -87,7 +87,7 @@ describe('pad', () => {
           const [left, top, right, bottom] = sides
           const pixels = Uint8Array.from({ length: width * height * channels }, (_, i) => i + 1)
           const picture = put(work, { width, height, channels }, pixels, 3)
-          const padded = applyPad(
+          const padded = applyStep(
             { do: 'pad', left, top, right, bottom, mode, fill: [200, 210, 220] },
             picture,
             work,

@@ -5,10 +5,10 @@ import { Random } from '../../../core/basics/random.js'
 import type { NormalField } from '../../../core/define/types.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import type { Rows } from '../../decode/array/rows.js'
-import { inverseMatrix } from '../../transform/choose/affine.js'
+import { inverseMatrix } from '../../operators/affine/step.js'
+import type { Step } from '../../operators/steps.js'
 import type { Chosen, Placed, RowContext } from '../../transform/field.js'
 import { compileBoxes, compilePoints, followBoxes, followPoints } from '../../transform/plain/follow.js'
-import type { Step } from '../../transform/steps.js'
 
 const golden = JSON.parse(
   readFileSync(new URL('../../../../test/golden/transforms/follow.json', import.meta.url), 'utf8'),

@@ -2,19 +2,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../core/basics/random.js'
-import { normalOps } from '../../../core/define/operators/table.js'
+import { normalOps } from '../../../core/define/operator.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import type { Picture } from '../../decode/picture/picture.js'
-import { affineStep } from '../../transform/choose/affine.js'
-import { type Change, changeAt, SPACES } from '../../transform/choose/augment.js'
-import { chooseSteps } from '../../transform/choose/choose.js'
-import { perspectiveTo } from '../../transform/choose/warp.js'
-import { applyColor } from '../../transform/picture/color.js'
-import { applyCrop } from '../../transform/picture/crop.js'
-import { applyElastic } from '../../transform/picture/elastic.js'
-import { applyPad } from '../../transform/picture/pad.js'
-import { applyAffine, applyPerspective } from '../../transform/picture/warp.js'
-import type { Filter, Step } from '../../transform/steps.js'
+import { affineStep } from '../../operators/affine/step.js'
+import { type Change, changeAt, SPACES } from '../../operators/augment/changes.js'
+import { chooseSteps } from '../../operators/choose.js'
+import { perspectiveTo } from '../../operators/perspective/operator.js'
+import type { Filter } from '../../operators/step.js'
+import type { Step } from '../../operators/steps.js'
+import { applyStep } from '../../operators/steps.js'
 import { bytesOf, put } from './pictures.js'
 
 const folder = new URL('../../../../test/golden/transforms/', import.meta.url)
@@ -55,7 +52,8 @@ function stepsOf({ ops, affine, augment, step }: Case, { width, height }: Stored
   if (step !== undefined) return [step]
   if (augment !== undefined) {
     const { change, bin, bins, filter, fill } = augment
-    return changeAt(SPACES.policy, change, bin, bins, { size: { width, height }, filter, fill }, () => 0)
+    const how = { size: { width, height }, filter, fill }
+    return changeAt(SPACES.policy, change, bin, bins, how, () => 0) as Step[]
   }
   if (affine === undefined) {
     const normal = normalOps(
@@ -71,16 +69,6 @@ function stepsOf({ ops, affine, augment, step }: Case, { width, height }: Stored
 
 function apply(step: Step, picture: Picture, work: Workspace): Picture {
   switch (step.do) {
-    case 'crop':
-      return applyCrop(step, picture, work)
-    case 'pad':
-      return applyPad(step, picture, work)
-    case 'affine':
-      return applyAffine(step, picture, work)
-    case 'perspective':
-      return applyPerspective(step, picture, work)
-    case 'elastic':
-      return applyElastic(step, picture, work)
     case 'flip':
       return flipped(step.axis, picture, work)
     case 'resize':
@@ -88,7 +76,7 @@ function apply(step: Step, picture: Picture, work: Workspace): Picture {
     case 'erase':
       throw new Error(`no golden case has ${step.do}`)
     default:
-      return applyColor(step, picture, work)
+      return applyStep(step, picture, work)
   }
 }
 

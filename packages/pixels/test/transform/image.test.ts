@@ -5,22 +5,20 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Dtype } from '../../../core/basics/dtype.js'
 import { Random } from '../../../core/basics/random.js'
-import { normalOps } from '../../../core/define/operators/table.js'
+import { normalOps } from '../../../core/define/operator.js'
 import type { NormalField, NormalOp } from '../../../core/define/types.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import { decodeImage, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
 import type { Picture } from '../../decode/picture/picture.js'
-import { chooseSteps } from '../../transform/choose/choose.js'
+import { chooseSteps } from '../../operators/choose.js'
+import { cropped } from '../../operators/crop/step.js'
+import type { Step } from '../../operators/steps.js'
+import { applyStep } from '../../operators/steps.js'
 import type { Chosen, RowContext } from '../../transform/field.js'
 import { Canvas } from '../../transform/picture/canvas.js'
-import { applyColor } from '../../transform/picture/color.js'
-import { applyCrop } from '../../transform/picture/crop.js'
 import { compileImage, compileMask } from '../../transform/picture/image.js'
 import { openPicture } from '../../transform/picture/open-picture.js'
-import { applyPad } from '../../transform/picture/pad.js'
-import { applyAffine } from '../../transform/picture/warp.js'
 import { compileValues } from '../../transform/place/values.js'
-import type { ColorStep, GeometryStep, Step } from '../../transform/steps.js'
 import { bytesOf } from './pictures.js'
 import * as twin from './twins/place.js'
 
@@ -44,12 +42,6 @@ function noise(length: number, seed = 1): Uint8Array {
 function stepByStep(step: Step, picture: Picture, work: Workspace): Picture {
   const { at, width, height, channels } = picture
   switch (step.do) {
-    case 'crop':
-      return applyCrop(step, picture, work)
-    case 'pad':
-      return applyPad(step, picture, work)
-    case 'affine':
-      return applyAffine(step, picture, work)
     case 'resize':
     case 'flip': {
       const size =
@@ -69,7 +61,7 @@ function stepByStep(step: Step, picture: Picture, work: Workspace): Picture {
     case 'erase':
       return picture
     default:
-      return applyColor(step as ColorStep, picture, work)
+      return applyStep(step, picture, work)
   }
 }
 
@@ -100,10 +92,10 @@ const wish = fc.oneof(
   fc.constant({ do: 'crop' as const, outside: true as const }),
 )
 
-function realSteps(wishes: readonly unknown[], width: number, height: number): (GeometryStep | ColorStep)[] {
-  const steps: (GeometryStep | ColorStep)[] = []
+function realSteps(wishes: readonly unknown[], width: number, height: number): Step[] {
+  const steps: Step[] = []
   for (const w of wishes as { do: string; [key: string]: unknown }[]) {
-    let step = w as unknown as GeometryStep | ColorStep
+    let step = w as unknown as Step
     if (w.do === 'crop' && w.outside) step = { do: 'crop', x: -3, y: 1, width: width + 4, height }
     else if (step.do === 'crop') {
       const x = Math.floor(step.x * width)
@@ -159,7 +151,7 @@ describe('a canvas', () => {
     const bytes = image(name)
     const stored = orientation === 'stored'
     const info = imageInfo(bytes, MAX_PIXELS, stored)
-    const steps: GeometryStep[] = [
+    const steps: Step[] = [
       { do: 'crop', x: 3, y: 2, width: info.width - 5, height: info.height - 4 },
       { do: 'resize', width: 40, height: 30, filter: 'bilinear', antialias: true },
       { do: 'crop', x: 7, y: 11, width: 20, height: 13 },
@@ -303,7 +295,7 @@ describe('an image program', () => {
       const box = { x: 1, y: 1, width: size.width - 1, height: size.height - 1 }
       if (box.width < 1 || box.height < 1) continue
       const part = source.decode(box, undefined, context.work)
-      expect(bytesOf(part, context.work)).toEqual(bytesOf(applyCrop(box, whole, context.work), context.work))
+      expect(bytesOf(part, context.work)).toEqual(bytesOf(cropped(box, whole, context.work), context.work))
     }
   })
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../core/basics/random.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
-import { normalOps } from '../../../core/define/operators/table.js'
+import { normalOps } from '../../../core/define/operator.js'
 import type { OpJson } from '../../../core/define/types.js'
 import {
   boxInPart,

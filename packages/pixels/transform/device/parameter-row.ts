@@ -6,15 +6,15 @@
  *
  * Its words are those of parameter-words.ts; `packages/pixels/test/transform/twins/picture.ts` is the plain version of what the kernel does with them.
  */
+import type { Arg } from '../../operators/step.js'
 import type { Mixing } from '../mix/mix.js'
 import type { Mosaic } from '../mix/mosaic.js'
-import type { FinalStep } from '../steps.js'
-import { HEADER_WORDS, MIX_WORDS, MixKind, OP_WORDS, OpCode, Word } from './parameter-words.js'
+import { HEADER_WORDS, MIX_WORDS, MixKind, OP_WORDS, Word } from './parameter-words.js'
 
-/** An op: its code, and its arguments as they follow it. Whole numbers, or `{ f32 }` and `{ f64 }` for others. */
+/** An op: its code, and its arguments as they follow it. */
 export interface Op {
   code: number
-  args: readonly (number | { f32: number } | { f64: number })[]
+  args: readonly Arg[]
 }
 
 /** Writes parameter rows. One a maker and field: views of the memory are renewed only when it has grown. */
@@ -48,17 +48,6 @@ export class RowWriter {
         words[next++] = this.halves[1]
       }
     }
-  }
-}
-
-export function eraseOp(step: Extract<FinalStep, { do: 'erase' }>): Op {
-  const { x, y, width, height, value, seed } = step
-  const colour = value === 'random' ? [0] : value
-  const channel = (c: number): { f64: number } => ({ f64: colour[c] ?? colour[0] })
-  const random = value === 'random' ? 1 : 0
-  return {
-    code: OpCode.erase,
-    args: [x, y, width, height, random, seed, channel(0), channel(1), channel(2)],
   }
 }
 

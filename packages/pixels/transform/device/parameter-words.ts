@@ -60,30 +60,6 @@ export const MOST_MIXES = 2
 /** What a mix does. */
 export const MixKind = { Mixup: 1, Cutmix: 2, Mosaic: 3 } as const
 
-/** Codes of the ops. */
-export const OpCode = {
-  place: 1,
-  crop: 2,
-  pad: 3,
-  affine: 4,
-  brightness: 5,
-  contrast: 6,
-  saturation: 7,
-  hue: 8,
-  sharpness: 9,
-  grayscale: 10,
-  autocontrast: 11,
-  equalize: 12,
-  invert: 13,
-  posterize: 14,
-  solarize: 15,
-  blur: 16,
-  erase: 17,
-  permute: 18,
-  perspective: 19,
-  elastic: 20,
-} as const
-
 /** How a resize or a warp looks between pixels. */
 export const FILTER_CODES = { nearest: 0, bilinear: 1, bicubic: 2 } as const
 

@@ -3,14 +3,13 @@
  * them on the CPU.
  */
 import { MAX_PIXELS } from '../../decode/picture/image.js'
-import type { Box } from '../../decode/picture/picture.js'
+import type { Size } from '../../operators/step.js'
+import { factsOf, PLACE, type Step, sizeAfter } from '../../operators/steps.js'
 import { Placement } from '../picture/placement.js'
-import { fillColour, gridMap, perspectiveMap } from '../picture/warp.js'
 import type { Sizing } from '../place/place.js'
 import { isWeighted, mostTaps } from '../place/weights.js'
-import type { ColorStep, Filter, GeometryStep, Step } from '../steps.js'
-import { eraseOp, type Op, type RowWriter } from './parameter-row.js'
-import { FILTER_CODES, OpCode, PAD_CODES, Word } from './parameter-words.js'
+import type { Op, RowWriter } from './parameter-row.js'
+import { FILTER_CODES, Word } from './parameter-words.js'
 
 /** What will be done, and the memory that it takes on the device. */
 export interface PictureOps {
@@ -67,7 +66,7 @@ export function writePictureRow(
 ): number {
   let ops = 0
   for (const op of plan.ops) writer.op(memory, at, ops++, op)
-  for (const step of steps) if (step.do === 'erase') writer.op(memory, at, ops++, eraseOp(step))
+  for (const step of steps) if (step.do === 'erase') writer.op(memory, at, ops++, opOf(step, plan))
   const words = writer.header(memory, at).fill(0)
   words[Word.Form] = form
   words[Word.Bytes] = bytes
@@ -83,6 +82,11 @@ export function writePictureRow(
   const crop = steps.find(step => step.do === 'crop' && step.centred)
   if (crop?.do === 'crop') words.set([crop.x, crop.y, crop.width, crop.height], Word.Crop)
   return ops
+}
+
+function opOf(step: Step, size: Size): Op {
+  const { code = 0, args } = factsOf(step)
+  return { code, args: args?.(step, size) ?? [] }
 }
 
 /** Most ops that steps can become: one each, and a `place` before each that is not gathered, and at the end. */
@@ -112,55 +116,18 @@ class Gatherer {
     return this.placement.height
   }
 
-  apply(step: GeometryStep | ColorStep): void {
-    switch (step.do) {
-      case 'crop':
-        this.crop(step)
-        break
-      case 'resize':
-        if (this.placement.resize(step)) break
-        this.settle()
-        this.placement.resize(step)
-        break
-      case 'flip':
-        this.placement.flip(step.axis)
-        break
-      case 'pad': {
-        this.settle()
-        const { left, top, right, bottom, mode, fill } = step
-        const colour = [0, 1, 2].map(c => fill[c] ?? fill[0] ?? 0)
-        const args = [left, top, right, bottom, PAD_CODES[mode], ...colour]
-        this.become({ code: OpCode.pad, args }, this.width + left + right, this.height + top + bottom)
-        break
-      }
-      case 'affine': {
-        this.settle()
-        const map = Array.from(gridMap(step.matrix, this.width, this.height), f32 => ({ f32 }))
-        const { width, height } = step
-        const args = [...map, width, height, ...fetching(step)]
-        this.become({ code: OpCode.affine, args }, width, height)
-        break
-      }
-      case 'perspective': {
-        this.settle()
-        const map = perspectiveMap(step.coefficients, this.width, this.height).subarray(0, 8)
-        const args = [...Array.from(map, f32 => ({ f32 })), ...fetching(step)]
-        this.become({ code: OpCode.perspective, args }, this.width, this.height)
-        break
-      }
-      case 'elastic': {
-        this.settle()
-        const { seed, alpha, sigma } = step
-        const [strength, blur] = [alpha.map(f32 => ({ f32 })), sigma.map(f64 => ({ f64 }))]
-        const args = [seed, ...strength, ...blur, ...fetching(step)]
-        this.tableBytes = Math.max(this.tableBytes, 2 * 4 * this.width * this.height)
-        this.become({ code: OpCode.elastic, args }, this.width, this.height)
-        break
-      }
-      default:
-        this.settle()
-        this.become(colorOp(step), this.width, this.height)
+  apply(step: Step): void {
+    if (this.placement.gather(step)) return
+    this.settle()
+    if (step.do === 'resize') {
+      this.placement.resize(step)
+      return
     }
+    const { width, height } = this
+    const tables = factsOf(step).tableBytes?.({ width, height }) ?? 0
+    this.tableBytes = Math.max(this.tableBytes, tables)
+    const after = sizeAfter(step, { width, height })
+    this.become(opOf(step, { width, height }), after.width, after.height)
   }
 
   end(): PictureOps {
@@ -169,13 +136,6 @@ class Gatherer {
     this.settle()
     const { ops, tableBytes, taps, width, height } = this
     return { ops, width, height, pictureBytes, tableBytes, taps }
-  }
-
-  private crop(step: Box): void {
-    if (this.placement.crop(step)) return
-    this.settle()
-    const args = [step.x, step.y, step.width, step.height]
-    this.become({ code: OpCode.crop, args }, step.width, step.height)
   }
 
   /** Makes a `place` of what is gathered, if there is anything. */
@@ -198,7 +158,7 @@ class Gatherer {
       this.tableBytes = Math.max(this.tableBytes, x + y)
       this.taps = Math.max(this.taps, tapsOf(box.height, to.height, to))
     }
-    this.become({ code: OpCode.place, args }, window.width, window.height)
+    this.become({ code: PLACE, args }, window.width, window.height)
   }
 
   private become(op: Op, width: number, height: number): void {
@@ -224,35 +184,4 @@ function tableBytes(input: number, output: number, made: number, sizing: Sizing)
 /** Most inputs of an output; none where they are picked, not weighed. */
 function tapsOf(input: number, output: number, { filter, antialias }: Sizing): number {
   return isWeighted(filter) ? mostTaps(input, output, filter, antialias) : 0
-}
-
-/** How pixels are fetched: the filter, whether there is a fill, and its colour. */
-function fetching({ filter, fill }: { filter: Filter; fill: number[] }): Op['args'] {
-  const colour = Array.from(fillColour(fill).subarray(0, 3), f32 => ({ f32 }))
-  return [FILTER_CODES[filter], fill.length > 0 ? 1 : 0, ...colour]
-}
-
-function colorOp(step: ColorStep): Op {
-  const code = OpCode[step.do]
-  switch (step.do) {
-    case 'brightness':
-      return { code, args: [{ f32: step.factor }] }
-    case 'contrast':
-    case 'saturation':
-      return { code, args: [{ f32: step.factor }, { f32: 1 - step.factor }] }
-    case 'hue':
-      return { code, args: [{ f32: step.factor * 6 }] }
-    case 'sharpness':
-      return { code, args: [{ f32: 1 - step.factor }] }
-    case 'permute':
-      return { code, args: step.order }
-    case 'posterize':
-      return { code, args: [step.bits] }
-    case 'solarize':
-      return { code, args: [{ f32: Math.ceil(step.threshold) }] } // bytes are whole: the same ones reach it
-    case 'blur':
-      return { code, args: [step.kernelX, step.kernelY, { f64: step.sigmaX }, { f64: step.sigmaY }] }
-    default:
-      return { code, args: [] }
-  }
 }

@@ -7,8 +7,8 @@ import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { MillraceError } from '../../../core/basics/errors.js'
 import type { Random } from '../../../core/basics/random.js'
 import type { NormalOp } from '../../../core/define/types.js'
+import { copyRows } from '../../operators/copy.js'
 import { kernel } from '../kernels/load.js'
-import { copyRows } from '../picture/copy.js'
 import { beta } from './beta.js'
 
 type Mix = (row: number, other: number, count: number, share: number, rest: number) => void

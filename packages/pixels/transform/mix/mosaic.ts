@@ -12,8 +12,8 @@
 import { mix32, type Random } from '../../../core/basics/random.js'
 import { WEYL } from '../../../core/basics/random-words.js'
 import type { NormalOp } from '../../../core/define/types.js'
-import { copyRows } from '../picture/copy.js'
-import type { Size } from '../steps.js'
+import { copyRows } from '../../operators/copy.js'
+import type { Size } from '../../operators/step.js'
 
 /** How the rows of a batch are put together. */
 export interface Mosaic {

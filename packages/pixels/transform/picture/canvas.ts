@@ -8,17 +8,13 @@ import { markSpan } from '../../../core/spans/clock.js'
 import { SpanKind } from '../../../core/spans/span-words.js'
 import type { Workspace } from '../../../core/system/memory/workspace.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
+import { cropped } from '../../operators/crop/step.js'
+import { applyStep, type Step } from '../../operators/steps.js'
 import { inputsOf } from '../place/axis.js'
 import { placePicture, type Sizing, scalings, type Target } from '../place/place.js'
 import { compileValues } from '../place/values.js'
-import type { ColorStep, GeometryStep } from '../steps.js'
-import { applyColor } from './color.js'
-import { applyCrop } from './crop.js'
-import { applyElastic } from './elastic.js'
 import type { OpenedPicture } from './open-picture.js'
-import { applyPad } from './pad.js'
 import { Placement } from './placement.js'
-import { applyAffine, applyPerspective } from './warp.js'
 
 const BYTES = { 1: compileValues('u8', 1), 3: compileValues('u8', 3) } as const
 
@@ -41,34 +37,11 @@ export class Canvas {
     return this.placement.height
   }
 
-  apply(step: GeometryStep | ColorStep): void {
-    switch (step.do) {
-      case 'crop':
-        if (!this.placement.crop(step)) this.become(applyCrop(step, this.settle(), this.work))
-        break
-      case 'resize':
-        if (this.placement.resize(step)) break
-        this.become(this.settle())
-        this.placement.resize(step)
-        break
-      case 'flip':
-        this.placement.flip(step.axis)
-        break
-      case 'pad':
-        this.become(applyPad(step, this.settle(), this.work))
-        break
-      case 'affine':
-        this.become(applyAffine(step, this.settle(), this.work))
-        break
-      case 'perspective':
-        this.become(applyPerspective(step, this.settle(), this.work))
-        break
-      case 'elastic':
-        this.become(applyElastic(step, this.settle(), this.work))
-        break
-      default:
-        this.become(applyColor(step, this.settle(), this.work))
-    }
+  apply(step: Step): void {
+    if (this.placement.gather(step)) return
+    const picture = this.settle()
+    this.become(step.do === 'resize' ? picture : applyStep(step, picture, this.work))
+    if (step.do === 'resize') this.placement.resize(step)
   }
 
   /** Writes the picture into the slot. */
@@ -82,7 +55,7 @@ export class Canvas {
   private settle(): Picture {
     const picture = this.pixels()
     const { box, size, flips, mirrored, width, height } = this.placement
-    if (size === undefined && !mirrored) return applyCrop(box, picture, this.work)
+    if (size === undefined && !mirrored) return cropped(box, picture, this.work)
     const { channels } = picture
     const at = this.work.take(width * height * channels)
     placePicture(this.work, picture, box, this.sizing(), flips, {

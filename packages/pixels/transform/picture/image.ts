@@ -7,21 +7,13 @@ import { isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { DecodeError, MillraceError } from '../../../core/basics/errors.js'
 import type { SlotField } from '../../../core/define/making.js'
 import type { NormalField } from '../../../core/define/types.js'
-import { chooseSteps } from '../choose/choose.js'
+import { chooseSteps } from '../../operators/choose.js'
+import { applyErase } from '../../operators/randomErasing/step.js'
+import { moves, type Step } from '../../operators/steps.js'
 import type { DenseProgram, FieldValue, RowContext } from '../field.js'
 import { compileValues, type Statistics, type Values } from '../place/values.js'
-import type { GeometryStep, Step } from '../steps.js'
 import { Canvas } from './canvas.js'
-import { applyErase } from './erase.js'
 import { type OpenedPicture, openPicture } from './open-picture.js'
-
-const GEOMETRY: ReadonlySet<Step['do']> = new Set([
-  ...(['crop', 'resize', 'flip', 'pad', 'affine', 'perspective', 'elastic'] as const),
-])
-
-function isGeometry(step: Step): step is GeometryStep {
-  return GEOMETRY.has(step.do)
-}
 
 /** The greatest picture that a row has room for. */
 interface Room {
@@ -62,18 +54,9 @@ export function compileMask(field: NormalField): DenseProgram {
 }
 
 function asMask(step: Step): Step {
-  switch (step.do) {
-    case 'resize':
-      return { ...step, filter: 'nearest' }
-    case 'pad':
-      return { ...step, fill: [0] }
-    case 'affine':
-    case 'perspective':
-    case 'elastic':
-      return { ...step, filter: 'nearest', fill: [0] }
-    default:
-      return step
-  }
+  if (!('filter' in step || 'fill' in step)) return step
+  const filter = 'filter' in step && { filter: 'nearest' as const }
+  return { ...step, ...filter, ...('fill' in step && { fill: [0] }) }
 }
 
 function run(
@@ -93,7 +76,7 @@ function run(
   const canvas = new Canvas(source, work)
   for (const step of steps) {
     if (step.do === 'normalize' || step.do === 'erase') continue // in `values`; in the slot
-    canvas.apply(adapt(step) as Exclude<Step, { do: 'normalize' | 'erase' }>)
+    canvas.apply(adapt(step))
   }
   const { width, height } = canvas
   checkSize(width, height, room)
@@ -136,14 +119,14 @@ export function choosePicture(
   context: RowContext,
 ): readonly Step[] {
   const { width, height } = source
-  const moves = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
+  const followed = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
   const own = chooseSteps(
     field.apply,
     { width, height },
     op => context.random(field.follow ?? field.name, op),
     context,
   )
-  const steps = moves.length === 0 ? own : [...moves, ...own]
+  const steps = followed.length === 0 ? own : [...followed, ...own]
   context.chosen.set(field.name, { width, height, steps })
   return steps
 }
@@ -159,5 +142,5 @@ function movesOf(field: NormalField, follow: string, source: OpenedPicture, cont
         `${followed.width}×${followed.height}: they must be of one size`,
     )
   }
-  return followed.steps.filter(isGeometry)
+  return followed.steps.filter(moves)
 }

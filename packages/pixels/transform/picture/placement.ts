@@ -6,6 +6,7 @@
  * The CPU (canvas.ts) and the device (picture-ops.ts) put them together by the same rules, so that both round alike.
  */
 import type { Box } from '../../decode/picture/picture.js'
+import type { Step } from '../../operators/steps.js'
 import type { Flips, Sizing } from '../place/place.js'
 
 export class Placement {
@@ -29,8 +30,23 @@ export class Placement {
     return this.flips.horizontal || this.flips.vertical
   }
 
+  /** Adds a step. False if it is none of the three, or the placement so far has to be done first. */
+  gather(step: Step): boolean {
+    switch (step.do) {
+      case 'crop':
+        return this.crop(step)
+      case 'resize':
+        return this.resize(step)
+      case 'flip':
+        this.flips = { ...this.flips, [step.axis]: !this.flips[step.axis] }
+        return true
+      default:
+        return false
+    }
+  }
+
   /** Adds a crop. False if it reaches outside: then it is no part of a placement. */
-  crop(step: Box): boolean {
+  private crop(step: Box): boolean {
     const { width, height } = this
     if (step.x < 0 || step.y < 0 || step.x + step.width > width || step.y + step.height > height) return false
     // The mirror comes last: seen before it, the crop lies on the other side.
@@ -54,9 +70,5 @@ export class Placement {
     if (this.size !== undefined || this.mirrored) return false
     this.size = { width, height, filter, antialias }
     return true
-  }
-
-  flip(axis: keyof Flips): void {
-    this.flips = { ...this.flips, [axis]: !this.flips[axis] }
   }
 }

@@ -2,7 +2,7 @@
  * Tables that drive the `place` kernel along one axis: which source pixels make each output pixel, in the form
  * that its inner loops want. They depend on sizes and filter alone, so they are kept for the next picture.
  */
-import type { Filter } from '../steps.js'
+import type { Filter } from '../../operators/step.js'
 import { nearestIndex, type Weights, weigh, weightsOf } from './weights.js'
 
 /** How the kernel makes a row of the output's width. The numbers are the kernel's. */

@@ -5,8 +5,8 @@
 
 import type { Workspace } from '../../../core/system/memory/workspace.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
+import type { Filter } from '../../operators/step.js'
 import { kernel } from '../kernels/load.js'
-import type { Filter } from '../steps.js'
 import { ACROSS, acrossTable, DOWN, downTable, type Scaling } from './axis.js'
 import type { Values } from './values.js'
 

@@ -2,7 +2,7 @@
  * Weights of a resize along one axis, in the fixed point that torchvision uses for uint8 images on CPUs (16-bit
  * weights, as many fractional bits as the greatest of them allows), so that results are equal bit for bit.
  */
-import type { Filter } from '../steps.js'
+import type { Filter } from '../../operators/step.js'
 
 /** Output i is Σ weights[i·taps + k] · input[first[i] + k] over k < count[i], plus a half, shifted right. */
 export interface Weights {

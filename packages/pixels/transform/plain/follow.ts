@@ -15,11 +15,12 @@ import type { NormalField } from '../../../core/define/types.js'
 import { decodeBoxes } from '../../decode/array/boxes.js'
 import { decodePoints } from '../../decode/array/points.js'
 import type { Rows } from '../../decode/array/rows.js'
-import { hasMiddle } from '../choose/detect.js'
+import type { CropStep } from '../../operators/crop/step.js'
+import { hasMiddle } from '../../operators/iouCrop/operator.js'
+import type { Motion, Size, Thing } from '../../operators/step.js'
+import { factsOf, sizeAfter } from '../../operators/steps.js'
 import type { Chosen, FieldValue, Placed, RowContext, VaryingProgram } from '../field.js'
-import { type CropStep, type Size, sizeAfter } from '../steps.js'
 import { arrayOf, encoder } from './encode.js'
-import { type Motion, motionOf, type Thing } from './motion.js'
 
 /** The rows for which `keep` holds once it has changed them in place. */
 function changed(rows: Rows, keep: (row: Float64Array) => boolean): Rows {
@@ -44,7 +45,7 @@ interface Move extends Size {
 function movesOf({ width, height, steps }: Chosen, thing: Thing): Move[] {
   let size: Size = { width, height }
   return steps.flatMap(step => {
-    const motion = motionOf(step, size, thing)
+    const motion = factsOf(step).motion?.(step, size, thing)
     size = sizeAfter(step, size)
     const part = step.do === 'crop' && step.centred ? step : undefined
     return motion === undefined ? [] : [{ ...size, motion, part }]

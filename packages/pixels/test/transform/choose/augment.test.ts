@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { operatorKey, Random } from '../../../../core/basics/random.js'
-import { normalOps } from '../../../../core/define/operators/table.js'
+import { normalOps } from '../../../../core/define/operator.js'
 import type { OpJson } from '../../../../core/define/types.js'
-import { type Change, SPACES } from '../../../transform/choose/augment.js'
-import { chooseSteps, mostSteps } from '../../../transform/choose/choose.js'
-import { POLICIES } from '../../../transform/choose/policies.js'
-import type { Step } from '../../../transform/steps.js'
+import { type Change, SPACES } from '../../../operators/augment/changes.js'
+import { POLICIES } from '../../../operators/augment/policies.js'
+import { chooseSteps, mostSteps } from '../../../operators/choose.js'
+import type { Step } from '../../../operators/steps.js'
 
 interface Golden {
   strengths: [

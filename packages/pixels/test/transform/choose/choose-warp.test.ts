@@ -1,13 +1,13 @@
 /** Choices of perspective and elastic transforms. */
 import { describe, expect, it } from 'vitest'
 import { operatorKey, Random } from '../../../../core/basics/random.js'
-import { normalOps } from '../../../../core/define/operators/table.js'
+import { normalOps } from '../../../../core/define/operator.js'
 import type { OpJson } from '../../../../core/define/types.js'
-import { chooseSteps } from '../../../transform/choose/choose.js'
-import { perspectiveTo } from '../../../transform/choose/warp.js'
-import { noiseAt, noiseKey } from '../../../transform/picture/elastic.js'
-import { motionOf } from '../../../transform/plain/motion.js'
-import type { Step } from '../../../transform/steps.js'
+import { chooseSteps } from '../../../operators/choose.js'
+import { noiseAt, noiseKey } from '../../../operators/elastic/step.js'
+import { perspectiveTo } from '../../../operators/perspective/operator.js'
+import type { Step } from '../../../operators/steps.js'
+import { factsOf } from '../../../operators/steps.js'
 
 const size = { width: 21, height: 12 }
 
@@ -27,7 +27,7 @@ describe('perspective', () => {
     let error = 0
     const places = [new Map<string, number>(), new Map<string, number>()]
     for (const [step] of choices({ perspective: { distortion: 0.3, p: 1 } }, N)) {
-      const move = motionOf(step, size, 'point')!
+      const move = factsOf(step).motion!(step, size, 'point')
       for (const [i, corner] of [move(0, 0), move(20, 11)].entries()) {
         const key = corner.map(value => Math.round(value)).join()
         for (const value of corner) error = Math.max(error, Math.abs(value - Math.round(value)))

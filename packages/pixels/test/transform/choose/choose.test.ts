@@ -2,10 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { operatorKey, Random } from '../../../../core/basics/random.js'
-import { normalOps } from '../../../../core/define/operators/table.js'
+import { normalOps } from '../../../../core/define/operator.js'
 import type { NormalOp, OpJson } from '../../../../core/define/types.js'
-import { chooseSteps, type Size, sizeAfter } from '../../../transform/choose/choose.js'
-import type { Step } from '../../../transform/steps.js'
+import { chooseSteps } from '../../../operators/choose.js'
+import type { Size } from '../../../operators/step.js'
+import type { Step } from '../../../operators/steps.js'
+import { sizeAfter } from '../../../operators/steps.js'
 
 const keyed =
   (position: number, seed = 1) =>

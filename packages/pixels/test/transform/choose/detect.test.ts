@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { operatorKey, Random } from '../../../../core/basics/random.js'
 import { normalizeFeed } from '../../../../core/define/normalize.js'
-import { normalOps } from '../../../../core/define/operators/table.js'
+import { normalOps } from '../../../../core/define/operator.js'
 import type { OpJson } from '../../../../core/define/types.js'
 import type { Rows } from '../../../decode/array/rows.js'
-import { chooseSteps } from '../../../transform/choose/choose.js'
+import { chooseSteps } from '../../../operators/choose.js'
+import type { CropStep } from '../../../operators/crop/step.js'
+import type { Step } from '../../../operators/steps.js'
 import { followBoxes } from '../../../transform/plain/follow.js'
-import type { CropStep, Step } from '../../../transform/steps.js'
 
 interface Chosen {
   count: number

@@ -4,13 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { runs } from '../../../../../test/support/runs.js'
 import { Workspace } from '../../../../core/system/memory/workspace.js'
 import type { Picture } from '../../../decode/picture/picture.js'
-import { inverseMatrix } from '../../../transform/choose/affine.js'
+import { inverseMatrix } from '../../../operators/affine/step.js'
+import type { ColorKernel } from '../../../operators/color-kernel.js'
+import { gaussian } from '../../../operators/gaussianBlur/blur.js'
+import { applyStep, type Step } from '../../../operators/steps.js'
 import { kernel } from '../../../transform/kernels/load.js'
-import { applyColor, type ColorKernel } from '../../../transform/picture/color.js'
-import { applyElastic } from '../../../transform/picture/elastic.js'
-import { gaussian } from '../../../transform/picture/filter.js'
-import { applyAffine, applyPerspective } from '../../../transform/picture/warp.js'
-import type { ColorStep } from '../../../transform/steps.js'
 import { bytesOf, put } from '../pictures.js'
 import * as colorTwins from '../twins/color.js'
 import * as filterTwins from '../twins/filter.js'
@@ -49,14 +47,14 @@ function gaps({ at, stride, width, height, channels }: Picture): number[] {
   ).flat()
 }
 
-function same(step: ColorStep, twin: (p: Picture, u8: Uint8Array) => unknown, rgbOnly = false) {
+function same(step: Step, twin: (p: Picture, u8: Uint8Array) => unknown, rgbOnly = false) {
   return fc.property(shapes, shape => {
     const p = picture(rgbOnly ? { ...shape, channels: 3 } : shape)
     const copy = work.u8.slice()
     const result = twin(p, copy)
     const expected = result instanceof Uint8Array ? result : bytesOf(p, { u8: copy } as Workspace)
     const before = gaps(p)
-    const done = applyColor(step, p, work)
+    const done = applyStep(step, p, work)
     expect(bytesOf(done, work)).toEqual(expected)
     expect(gaps(p)).toEqual(before)
   })
@@ -129,7 +127,7 @@ describe('filter kernels', () => {
         const p = picture(shape)
         const expected = filterTwins.blur(p, work.u8, gaussian(kx, sigma), gaussian(ky, sigma))
         const step = { do: 'blur', kernelX: kx, kernelY: ky, sigmaX: sigma, sigmaY: sigma } as const
-        expect(bytesOf(applyColor(step, p, work), work)).toEqual(expected)
+        expect(bytesOf(applyStep(step, p, work), work)).toEqual(expected)
       }),
     )
   })
@@ -150,7 +148,7 @@ describe('warp kernels', () => {
         const { width, height } = shape
         const step = { do: 'affine' as const, matrix, width, height, filter, fill }
         const expected = twins.warp(step, p, work.u8)
-        expect(bytesOf(applyAffine(step, p, work), work)).toEqual(expected)
+        expect(bytesOf(applyStep(step, p, work), work)).toEqual(expected)
       }),
     )
   })
@@ -163,7 +161,7 @@ describe('warp kernels', () => {
         const p = picture(shape)
         const step = { do: 'perspective' as const, coefficients, filter, fill }
         const expected = twins.perspective(step, p, work.u8)
-        expect(bytesOf(applyPerspective(step, p, work), work)).toEqual(expected)
+        expect(bytesOf(applyStep(step, p, work), work)).toEqual(expected)
       }),
     )
   })
@@ -176,7 +174,7 @@ describe('warp kernels', () => {
         const p = picture(shape)
         const step = { do: 'elastic' as const, seed, alpha: [x, y] as const, sigma, filter, fill }
         const expected = twins.elastic(step, p, work.u8)
-        expect(bytesOf(applyElastic(step, p, work), work)).toEqual(expected)
+        expect(bytesOf(applyStep(step, p, work), work)).toEqual(expected)
       }),
       { numRuns: runs(50) },
     )
@@ -184,7 +182,7 @@ describe('warp kernels', () => {
   it('an elastic transform without strength leaves a picture as it is', () => {
     const p = picture({ width: 41, height: 13, channels: 3, gap: 2, seed: 5 })
     const step = { do: 'elastic' as const, seed: 9, alpha: [0, 0] as const, sigma: [5, 5] as const }
-    const done = applyElastic({ ...step, filter: 'bilinear', fill: [] }, p, work)
+    const done = applyStep({ ...step, filter: 'bilinear', fill: [] }, p, work)
     expect(bytesOf(done, work)).toEqual(bytesOf(p, work))
   })
   it('unmoved, a picture stays as it is', () => {
@@ -194,7 +192,7 @@ describe('warp kernels', () => {
         const { width, height } = shape
         const matrix = [1, 0, 0, 0, 1, 0]
         const step = { do: 'affine' as const, matrix, width, height, filter, fill: [9] }
-        expect(bytesOf(applyAffine(step, p, work), work)).toEqual(bytesOf(p, work))
+        expect(bytesOf(applyStep(step, p, work), work)).toEqual(bytesOf(p, work))
       }),
     )
   })

@@ -9,13 +9,15 @@ import {
   withoutCompiler,
 } from '../../../../../test/support/gpu/cuda-host.js'
 import {
+  examples,
   type PictureCase,
   pictureCase,
   type Wish,
   wishes,
 } from '../../../../../test/support/gpu/picture-cases.js'
 import { DTYPES } from '../../../../core/basics/dtype.js'
-import { HEADER_WORDS, OP_WORDS, OpCode, Word } from '../../../transform/device/parameter-words.js'
+import { OP_CODES } from '../../../operators/steps.js'
+import { HEADER_WORDS, OP_WORDS, Word } from '../../../transform/device/parameter-words.js'
 import { makePicture } from '../twins/picture.js'
 
 /** The case as a launch of three rows, of which the second is nothing. */
@@ -72,9 +74,9 @@ describe.skipIf(withoutCompiler)(`the picture kernel${withoutCompiler ? `: ${wit
     ['thread', 100, 3],
   ])('makes what its twin makes, under the %s sanitizer', (sanitizer, count, threads) => {
     const run = compileKernels(sanitizer)
-    const cases = [...fc.sample(wishes, { seed: 12, numRuns: count }), ...large].map(pictureCase)
+    const cases = [...fc.sample(wishes, { seed: 12, numRuns: count }), ...large, ...examples].map(pictureCase)
     const codes = new Set(cases.flatMap(({ row }) => opsOf(row)))
-    expect([...codes].sort((a, b) => a - b)).toEqual(Object.values(OpCode))
+    expect([...codes].sort((a, b) => a - b)).toEqual(Object.values(OP_CODES))
     const made = run(cases.map((of, i) => launchOf(of, 1 + (i % 3), threads)))
     for (const [i, of] of cases.entries()) compare(made[i], of)
   })

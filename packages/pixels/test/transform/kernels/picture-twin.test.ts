@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pictureCase, wishes } from '../../../../../test/support/gpu/picture-cases.js'
+import { examples, pictureCase, wishes } from '../../../../../test/support/gpu/picture-cases.js'
 import { jpeg } from '../../../../../test/support/pictures.js'
 import { Random } from '../../../../core/basics/random.js'
 import { normalizeFeed } from '../../../../core/define/normalize.js'
@@ -23,6 +23,11 @@ it('makes of a parameter row what the CPU makes of the steps', () => {
       expect(Buffer.compare(makePicture(row, stored, form), finished)).toBe(0)
     }),
   )
+})
+
+it.each(examples.map(wish => [JSON.stringify(wish.pixels), wish] as const))('the same of %s', (_, wish) => {
+  const { row, stored, form, finished } = pictureCase(wish)
+  expect(Buffer.compare(makePicture(row, stored, form), finished)).toBe(0)
 })
 
 it('a row without a picture is zeros', () => {

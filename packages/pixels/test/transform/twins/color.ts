@@ -1,11 +1,6 @@
 /** The colour kernels, plainly: pixel by pixel, in float32. Tests compare the kernels with these. */
 import type { Picture } from '../../../decode/picture/picture.js'
-import {
-  HUE_SCALE,
-  LUMINANCE_BLUE,
-  LUMINANCE_GREEN,
-  LUMINANCE_RED,
-} from '../../../transform/picture/color-facts.js'
+import { HUE_SCALE, LUMINANCE_BLUE, LUMINANCE_GREEN, LUMINANCE_RED } from '../../../operators/color-facts.js'
 
 const f32 = Math.fround
 

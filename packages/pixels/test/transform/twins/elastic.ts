@@ -1,5 +1,5 @@
 /** The grid of an elastic step, plainly: pixel by pixel, by the function that boxes and points use. */
-import { displacementAt, type ElasticStep, places } from '../../../transform/picture/elastic.js'
+import { displacementAt, type ElasticStep, places } from '../../../operators/elastic/step.js'
 
 /** Where the pixel (x, y) is fetched from, from -1 to 1 along both axes. */
 export function elasticGrid(

@@ -1,6 +1,6 @@
 /** Sharpness and blur, plainly. Both give the result's pixels, without gaps. */
 import type { Picture } from '../../../decode/picture/picture.js'
-import { fold } from '../../../transform/picture/filter.js'
+import { fold } from '../../../operators/gaussianBlur/blur.js'
 
 const f32 = Math.fround
 

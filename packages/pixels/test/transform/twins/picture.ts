@@ -2,18 +2,17 @@
 
 import { DTYPES, type Dtype } from '../../../../core/basics/dtype.js'
 import type { Picture } from '../../../decode/picture/picture.js'
+import { gaussian } from '../../../operators/gaussianBlur/blur.js'
+import { applyErase } from '../../../operators/randomErasing/step.js'
+import type { Filter } from '../../../operators/step.js'
+import { factsOf, OP_CODES as OpCode, type Step } from '../../../operators/steps.js'
 import {
   FILTER_CODES,
   Form,
   HEADER_WORDS,
   OP_WORDS,
-  OpCode,
   Word,
 } from '../../../transform/device/parameter-words.js'
-import { applyErase } from '../../../transform/picture/erase.js'
-import { gaussian } from '../../../transform/picture/filter.js'
-import * as lookups from '../../../transform/picture/lookups.js'
-import type { Filter } from '../../../transform/steps.js'
 import * as color from './color.js'
 import { elasticGrid } from './elastic.js'
 import * as filters from './filter.js'
@@ -113,7 +112,7 @@ function apply(op: Op, from: Pixels): Pixels {
     default: {
       const to = { ...from, data: from.data.slice() }
       if (COLOURS.has(op.code)) changeColour(op, flat(to), to.data)
-      else color.tables(flat(to), to.data, tablesOf(op, from))
+      else byValue(op, to)
       return to
     }
   }
@@ -151,44 +150,21 @@ function changeColour(op: Op, picture: Picture, u8: Uint8Array): void {
   else color.hue(picture, u8, op.real(1))
 }
 
-/** The table of each channel, or one for all. */
-function tablesOf(op: Op, picture: Pixels): Uint8Array[] {
-  const table = new Uint8Array(256)
-  switch (op.code) {
-    case OpCode.autocontrast:
-      return byHistogram(lookups.autocontrast, picture)
-    case OpCode.equalize:
-      return byHistogram(lookups.equalize, picture)
-    case OpCode.brightness:
-      lookups.brightness(table, op.real(1))
-      break
-    case OpCode.contrast: {
-      const mean = color.luminanceSum(flat(picture), picture.data) / (picture.width * picture.height)
-      lookups.contrast(table, op.real(1), op.real(2), mean)
-      break
-    }
-    case OpCode.invert:
-      lookups.invert(table)
-      break
-    case OpCode.posterize:
-      lookups.posterize(table, op.whole(1))
-      break
-    case OpCode.solarize:
-      lookups.solarize(table, op.real(1))
-      break
-    default:
-      throw new Error(`no op has the code ${op.code}`)
+/** Each byte as the step's own facts have it, by the op's words. */
+function byValue(op: Op, picture: Pixels): void {
+  const [name] = Object.entries(OpCode).find(([, code]) => code === op.code) ?? []
+  const { table: facts } = factsOf({ do: name } as Step)
+  if (facts === undefined) throw new Error(`no op has the code ${op.code}`)
+  const numbers = facts.whole ? op.wholes(1, 4) : [...op.reals(1, 4)]
+  const { data } = picture
+  const mean = color.luminanceSum(flat(picture), data.slice()) / (picture.width * picture.height)
+  const counts = color.histogram(flat(picture), data)
+  const values = [0, 1, 2].map(c => facts.value(numbers, mean, counts.subarray(c * 256, (c + 1) * 256)))
+  if (facts.looksAt === 'place') for (const [i, x] of data.entries()) data[i] = values[0](x, i)
+  else {
+    const tables = values.map(value => Uint8Array.from({ length: 256 }, (_, x) => value(x, 0)))
+    color.tables(flat(picture), data, tables)
   }
-  return [table]
-}
-
-function byHistogram(fill: (table: Uint8Array, counts: Uint32Array) => void, picture: Pixels): Uint8Array[] {
-  const counts = color.histogram(flat(picture), picture.data)
-  return [0, 1, 2].map(c => {
-    const table = new Uint8Array(256)
-    fill(table, counts.subarray(c * 256, (c + 1) * 256))
-    return table
-  })
 }
 
 /** Every byte as its element, at its place; what the picture does not reach stays zero. */

@@ -1,15 +1,15 @@
 /** The warps, plainly: each gives the result's pixels, without gaps. */
 import type { Picture } from '../../../decode/picture/picture.js'
-import type { ElasticStep } from '../../../transform/picture/elastic.js'
-import { fillColour, gridMap, perspectiveMap } from '../../../transform/picture/warp.js'
-import type { Filter, GeometryStep } from '../../../transform/steps.js'
+import type { AffineStep } from '../../../operators/affine/step.js'
+import type { ElasticStep } from '../../../operators/elastic/step.js'
+import type { PerspectiveStep } from '../../../operators/perspective/operator.js'
+import type { Filter } from '../../../operators/step.js'
+import { fillColour, gridMap, perspectiveMap } from '../../../operators/warp.js'
 import { elasticGrid } from './elastic.js'
 import { roundEven } from './filter.js'
 
 const f32 = Math.fround
 
-type AffineStep = Extract<GeometryStep, { do: 'affine' }>
-type PerspectiveStep = Extract<GeometryStep, { do: 'perspective' }>
 type Size = Pick<Picture, 'width' | 'height'>
 
 /** What lies outside, and how pixels are fetched. */

@@ -4,15 +4,11 @@
 //
 // A block's stretch of `scratch`:  [ picture A | picture B | tables of weights, or displacements ]
 // Ops read the picture that the last one left, in A or B, and write to the other; the first reads the decoded picture.
-#include "color.cuh"
-#include "elastic.cuh"
-#include "filter.cuh"
 #include "finish.cuh"
-#include "frame.cuh"
+#include "operators.cuh"
 #include "picture.cuh"
 #include "place.cuh"
 #include "row.cuh"
-#include "warp.cuh"
 
 /** Memory of a block. */
 struct Scratch {
@@ -28,27 +24,8 @@ __device__ inline Picture resized(Place place, u8* tables, u8* to) {
 
 /** Carries out one op, and leaves its result at `to`. */
 __device__ __noinline__ Picture apply(Op op, Picture from, u8* tables, u8* to) {
-  switch (op.code()) {
-    case OpCode::PLACE: return resized(Place(op, from), tables, to);
-    case OpCode::CROP: return crop(op, from, to);
-    case OpCode::PAD: return pad(op, from, to);
-    case OpCode::AFFINE: return affine(op, from, to);
-    case OpCode::PERSPECTIVE: return perspective(op, from, to);
-    case OpCode::ELASTIC: return elastic(op, from, (float*)tables, to);
-    case OpCode::BRIGHTNESS: return brightness(op, from, to);
-    case OpCode::CONTRAST: return contrast(op, from, to);
-    case OpCode::SATURATION: return saturation(op, from, to);
-    case OpCode::HUE: return hue(op, from, to);
-    case OpCode::SHARPNESS: return sharpness(op, from, to);
-    case OpCode::GRAYSCALE: return grayscale(from, to);
-    case OpCode::AUTOCONTRAST: return autocontrast(from, to);
-    case OpCode::EQUALIZE: return equalize(from, to);
-    case OpCode::INVERT: return invert(from, to);
-    case OpCode::PERMUTE: return permute(op, from, to);
-    case OpCode::POSTERIZE: return posterize(op, from, to);
-    case OpCode::SOLARIZE: return solarize(op, from, to);
-    default: return blur(op, from, to);
-  }
+  if (op.code() == OpCode::PLACE) return resized(Place(op, from), tables, to);
+  return applyStep(op, from, tables, to);
 }
 
 __device__ inline void makeRow(Row row, const u8* decoded, Scratch scratch, Finished out) {

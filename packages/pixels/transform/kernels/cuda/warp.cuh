@@ -1,4 +1,4 @@
-// Ops that fetch pixels from where a map says, float32 as in packages/pixels/test/transform/twins/warp.ts: affine and perspective.
+// How ops fetch pixels from where a map says, float32 as in packages/pixels/test/transform/twins/warp.ts.
 #pragma once
 #include "picture.cuh"
 #include "row.cuh"
@@ -56,31 +56,4 @@ struct Warp {
 /** How pixels of `from` are fetched: the filter, whether there is a fill, and its colour, in words `at` and following. */
 __device__ inline Warp warpOf(Op op, int at, Picture from) {
   return {from, op.whole(at + 1) != 0, {op.real(at + 2), op.real(at + 3), op.real(at + 4)}, op.whole(at)};
-}
-
-__device__ inline Picture affine(Op op, Picture from, u8* to) {
-  float map[6];
-  for (int i = 0; i < 6; i++) map[i] = op.real(1 + i);
-  int width = op.whole(7), height = op.whole(8);
-  Warp warp = warpOf(op, 9, from);
-  float left = (float)(1 - width) * 0.5f, top = (float)(1 - height) * 0.5f;
-  return drawn(to, width, height, [&](int x, int y) -> Pixel {
-    // From the output's centre, by way of the map, to the input's.
-    float u = (float)x + left, v = (float)y + top;
-    return warp.fetch(u * map[0] + v * map[1] + map[2], u * map[3] + v * map[4] + map[5]);
-  });
-}
-
-/** As affine, of pixels' middles, and both sums divided by a third. */
-__device__ inline Picture perspective(Op op, Picture from, u8* to) {
-  float map[8];
-  for (int i = 0; i < 8; i++) map[i] = op.real(1 + i);
-  Warp warp = warpOf(op, 9, from);
-  return drawn(to, from.width, from.height, [&](int x, int y) -> Pixel {
-    float u = (float)x + 0.5f, v = (float)y + 0.5f;
-    float divisor = u * map[6] + v * map[7] + 1;
-    float fromX = (u * map[0] + v * map[1] + map[2]) / divisor - 1;
-    float fromY = (u * map[3] + v * map[4] + map[5]) / divisor - 1;
-    return warp.fetch(fromX, fromY);
-  });
 }
