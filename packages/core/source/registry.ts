@@ -11,6 +11,8 @@ export async function openSource(json: SourceJson, context: OpenContext): Promis
   const [[name, inner]] = Object.entries(json)
   const kind = await loadKind(name)
   const manifest = await kind.open(inner as never, context, nesting)
+  // A kind may return another one's manifest: rows of LitData that are kept as Arrow, a table whose pictures lie in files.
+  await loadKinds([manifest])
   const { indexed = [] } = context
   if (indexed.length === 0 || formatCalled(name)?.facts?.selectsByIndex) return manifest
   const { withValues } = await import('./values/open.js')
