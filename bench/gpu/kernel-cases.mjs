@@ -10,15 +10,9 @@ import { KINDS } from '../../build/core/define/check/kinds.js'
 import { normalOps } from '../../build/core/define/operator.js'
 import { Workspace } from '../../build/core/system/memory/workspace.js'
 import { chooseSteps } from '../../build/pixels/operators/choose.js'
-import { sizeAfter } from '../../build/pixels/operators/steps.js'
+import { OP_CODES, sizeAfter } from '../../build/pixels/operators/steps.js'
 import { mosaicWords, RowWriter, writeMix } from '../../build/pixels/transform/device/parameter-row.js'
-import {
-  Form,
-  HEADER_WORDS,
-  OP_WORDS,
-  OpCode,
-  Word,
-} from '../../build/pixels/transform/device/parameter-words.js'
+import { Form, HEADER_WORDS, OP_WORDS, Word } from '../../build/pixels/transform/device/parameter-words.js'
 import { pictureOps, writePictureRow } from '../../build/pixels/transform/device/picture-ops.js'
 import { mosaicRows } from '../../build/pixels/transform/mix/mosaic.js'
 import { compileImage } from '../../build/pixels/transform/picture/image.js'
@@ -204,7 +198,7 @@ for (const [i, dtype] of dtypes.entries())
     for (const { row } of cases)
       for (let op = 0; op < row[Word.Ops]; op++) codes.add(row[HEADER_WORDS + op * OP_WORDS])
   }
-const missing = Object.entries(OpCode).filter(([, code]) => !codes.has(code))
+const missing = Object.entries(OP_CODES).filter(([, code]) => !codes.has(code))
 if (missing.length > 0) throw new Error(`no case has ${missing.map(([name]) => name).join(', ')}`)
 
 /** Rows that are finished: bytes, as elements that are numbers. */

@@ -87,8 +87,11 @@ describe('JSON', () => {
 /** What is built, as an installed package: one file a module. */
 function install(name: string): void {
   cpSync(join(repository, 'build'), join(folder, name, 'dist'), { recursive: true })
-  const parts = ['fields', 'sources', 'feed'].map(part => `export * from './core/define/build/${part}.js'\n`)
-  write(`${name}/dist/index.js`, parts.join(''))
+  const builders = ['fields', 'sources', 'feed'].map(part => `core/define/build/${part}`)
+  const parts = [...builders, 'formats/tar/format', 'pixels/build'].map(
+    part => `export * from './${part}.js'\n`,
+  )
+  write(`${name}/dist/index.js`, `import './all/registry.js'\n${parts.join('')}`)
   write(`${name}/package.json`, '{"name":"millrace","type":"module","exports":{".":"./dist/index.js"}}')
 }
 
@@ -119,7 +122,8 @@ describe('modules in Node itself', () => {
     install('millrace')
     install('bare')
     mkdirSync(join(folder, 'millrace/node_modules'))
-    symlinkSync(join(repository, 'node_modules/sucrase'), join(folder, 'millrace/node_modules/sucrase'))
+    for (const name of ['koffi', 'sucrase'])
+      symlinkSync(join(repository, 'node_modules', name), join(folder, 'millrace/node_modules', name))
     mkdirSync(join(folder, 'project/node_modules'), { recursive: true })
     symlinkSync(join(folder, 'millrace'), join(folder, 'project/node_modules/millrace'))
     write('project/package.json', '{"type":"module"}')
@@ -141,7 +145,8 @@ describe('modules in Node itself', () => {
     const dist = join(folder, from, 'dist')
     const file = write(
       main,
-      `import { loadFeed } from '${dist}/tools/cli/feed-argument.js'\n` +
+      `${from === 'bare' ? '' : `import '${dist}/all/registry.js'\n`}` +
+        `import { loadFeed } from '${dist}/tools/cli/feed-argument.js'\n` +
         `import { importModule } from '${dist}/core/system/node/typescript.js'\n` +
         `import { resolveCall } from '${dist}/core/define/build/call.js'\n` +
         `import { Worker, isMainThread } from 'node:worker_threads'\n${code}`,

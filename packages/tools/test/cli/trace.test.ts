@@ -198,7 +198,11 @@ await once(process.stdin, 'end')`
   it('that could not be written to its end does not cost the result of the run', async () => {
     const out = join(folder, 'dies.json')
     // Its recorder is a process of the command line, as it is built.
-    const { recordTrace } = (await import(join(CLI, '../verbs/trace/recorded.js'))) as typeof Recorded
+    const built = join(CLI, '../../../build')
+    await import(join(built, 'all/registry.js'))
+    const { recordTrace } = (await import(
+      join(built, 'tools/cli/verbs/trace/recorded.js')
+    )) as typeof Recorded
     const recorded = await recordTrace(out)
     const [recorder] = descendants(new Set([process.pid])).filter(pid => commandOf(pid).includes(out))
     process.kill(recorder, 'SIGKILL')
