@@ -10,8 +10,8 @@ const packages = join(import.meta.dirname, '../packages')
 
 /** Imports that still go upwards, by package and what it imports. Their number may only fall. */
 const UPWARD: Record<string, number> = {
-  'core → formats': 19,
-  'core → llm': 19,
+  'core → formats': 2,
+  'core → llm': 17,
   'core → observe': 39,
   'core → pixels': 30,
   'pixels → llm': 3,

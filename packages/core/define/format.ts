@@ -94,11 +94,6 @@ export function allFormats(): Format[] {
   return [...formats.values()]
 }
 
-/** Names of formats of which a fact holds. */
-export function formatsThat(test: (format: Format) => unknown): string[] {
-  return allFormats().flatMap(format => (test(format) ? [format.name] : []))
-}
-
 export function hasKind(name: string): boolean {
   return loaders.has(name)
 }

@@ -1,5 +1,6 @@
 /** Finds the files that an Arrow source names: files and patterns, or folders of Hugging Face's datasets. */
 import { SourceError } from '../../core/basics/errors.js'
+import type { PathsJson } from '../../core/define/types.js'
 import {
   type DataFile,
   describeFiles,
@@ -12,8 +13,15 @@ import { prefixOf, resolveName, withoutSlash } from '../../core/source/find/name
 import { statOf } from '../../core/store/access.js'
 import { codeOf, type Stat } from '../../core/store/store.js'
 import { type Stores, schemeOf } from '../../core/store/stores.js'
-import type { ArrowJson } from './format.js'
 import { datasetFolder } from './hugging-face.js'
+
+export interface ArrowOptions {
+  /** Which split of a folder with several. */
+  split?: string
+  /** Where files that its rows name may lie, besides the folder of the table. */
+  root?: string
+}
+export type ArrowJson = PathsJson | ({ path: PathsJson } & ArrowOptions)
 
 const WORDS: FileWords = { source: 'arrow', what: 'file' }
 

@@ -4,14 +4,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { withOptions } from '../paths.js'
+import type { ArrowJson, ArrowOptions } from './find.js'
 
-interface ArrowOptions {
-  /** Which split of a folder with several. */
-  split?: string
-  /** Where files that its rows name may lie, besides the folder of the table. */
-  root?: string
-}
-export type ArrowJson = PathsJson | ({ path: PathsJson } & ArrowOptions)
 export interface ArrowTypes {
   arrow: ArrowJson
 }

@@ -12,11 +12,11 @@ import { type ArrowManifest, ArrowSource } from './arrow-source.js'
 import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
 import { columnsOf } from './columns.js'
 import { classNames } from './features.js'
+import type { ArrowJson } from './find.js'
 import { findArrowFiles } from './find.js'
-import type { ArrowJson } from './format.js'
 import { layoutOf } from './layout.js'
 
-export async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
+async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
   using stores = new Stores()
   const { files, classes } = await findArrowFiles(json, context.root, stores)
   return await openArrowFiles(files, context, stores, classes)

@@ -6,10 +6,9 @@
 
 import type { Column, Pieces, Present, SourceKind } from '../../core/source/source.js'
 import { extensionOf, FileListSource } from './file-list-source.js'
-import type { ListJson } from './format.js'
 import { ListSource } from './listed.js'
 import type { FilesManifest } from './open-files.js'
-import type { ListManifest } from './open-list.js'
+import type { ListJson, ListManifest } from './open-list.js'
 
 export const files: SourceKind<string | string[] | ListJson> = {
   async open(json, context) {

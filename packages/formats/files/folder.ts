@@ -7,8 +7,7 @@
 import type { Column, IndexColumn, Pieces, SourceKind } from '../../core/source/source.js'
 import { classOf } from './classes.js'
 import { FileListSource } from './file-list-source.js'
-import type { FolderJson } from './format.js'
-import type { FolderManifest } from './open-folder.js'
+import type { FolderJson, FolderManifest } from './open-folder.js'
 
 export const folder: SourceKind<FolderJson> = {
   open: async (json, context) => (await import('./open-folder.js')).openFolder(json, context),

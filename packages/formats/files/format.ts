@@ -16,24 +16,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore, withOptions } from '../paths.js'
-
-interface FolderOptions {
-  /** Names in the order of their labels, or the folder whose classes these are. */
-  classes?: string | string[]
-  extensions?: string[]
-}
-/** A folder of images. */
-export type FolderJson = string | ({ path: string } & FolderOptions)
-
-/** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
-export interface ListJson {
-  list: string
-  /** The column that holds the paths ("path"), or several of them, by the names that their files get. */
-  path?: string
-  paths?: Record<string, string>
-  /** The folder that they are relative to; that of the list by default. */
-  root?: string
-}
+import type { FolderJson, FolderOptions } from './open-folder.js'
+import type { ListJson } from './open-list.js'
 
 export interface FilesTypes {
   folder: FolderJson

@@ -21,7 +21,14 @@ import {
   type Some,
   shortHash,
 } from './file-list.js'
-import type { FolderJson } from './format.js'
+
+export interface FolderOptions {
+  /** Names in the order of their labels, or the folder whose classes these are. */
+  classes?: string | string[]
+  extensions?: string[]
+}
+/** A folder of images. */
+export type FolderJson = string | ({ path: string } & FolderOptions)
 
 /** What the decoders can read. */
 export const IMAGE_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'gif', 'bmp', 'tif', 'tiff', 'avif']

@@ -30,10 +30,19 @@ import {
   lookedAt,
   shortHash,
 } from './file-list.js'
-import type { ListJson } from './format.js'
 import { buildListIndex, type ListColumn, type ListMeta, type ListWanted, listRoot } from './list-build.js'
 import { IMAGE_EXTENSIONS } from './open-folder.js'
 import { hashOf, localText } from './text-lines.js'
+
+/** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
+export interface ListJson {
+  list: string
+  /** The column that holds the paths ("path"), or several of them, by the names that their files get. */
+  path?: string
+  paths?: Record<string, string>
+  /** The folder that they are relative to; that of the list by default. */
+  root?: string
+}
 
 /** As many files are looked at to see whether they are pictures. */
 const LOOKED_AT = 100

@@ -15,14 +15,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { withOptions } from '../paths.js'
+import type { Hdf5Json, Hdf5Options } from './open.js'
 
-interface Hdf5Options {
-  /** Paths of datasets, by the names of their columns; absent: all whose first axes are as long as each other. */
-  datasets?: Record<string, string>
-  /** A sample is a row of the first axis; or all that lies in a group: paths are then patterns, as `data/*\/obs/img`. */
-  rows?: 'axis' | 'groups'
-}
-export type Hdf5Json = { path: PathsJson } & Hdf5Options
 export interface Hdf5Types {
   hdf5: PathsJson | Hdf5Json
   netcdf4: PathsJson | Hdf5Json

@@ -24,9 +24,16 @@ import {
   whatItHas,
 } from './choose.js'
 import type { Dataset } from './dataset.js'
-import type { Hdf5Json } from './format.js'
 import { type Hdf5Manifest, Hdf5Source, NONE } from './hdf5-source.js'
 import { HDF5_INDEX } from './index-build.js'
+
+export interface Hdf5Options {
+  /** Paths of datasets, by the names of their columns; absent: all whose first axes are as long as each other. */
+  datasets?: Record<string, string>
+  /** A sample is a row of the first axis; or all that lies in a group: paths are then patterns, as `data/*\/obs/img`. */
+  rows?: 'axis' | 'groups'
+}
+export type Hdf5Json = { path: PathsJson } & Hdf5Options
 
 /** Files that are indexed at the same time. */
 const AT_ONCE = 4

@@ -16,35 +16,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore, withOptions } from '../paths.js'
-
-/** What the cells of a CSV column are. Text can be read as any field. */
-export type CsvType = 'int' | 'float' | 'bool' | 'text'
-
-interface CsvOptions {
-  /** One character; by default a tab for .tsv and .tab, otherwise a comma. */
-  delimiter?: string
-  /** Whether the first record has the names of the columns; by default true, unless `columns` gives them. */
-  header?: boolean
-  /** Names of the columns, in place of those in the file. */
-  columns?: string[]
-  /** Types of columns; of the others, the first rows decide. */
-  types?: Record<string, CsvType>
-}
-/** CSV and TSV files. */
-export type CsvJson = { path: PathsJson } & CsvOptions
-
-interface TextOptions {
-  /** Whether lines with nothing but blanks are samples: by default they are. */
-  blankLines?: 'keep' | 'skip'
-}
-/** Files whose lines are samples: columns `text` and `line`. */
-export type TextLinesJson = { path: PathsJson } & TextOptions
-
-export interface LinesTypes {
-  csv: PathsJson | CsvJson
-  jsonl: PathsJson | { path: PathsJson }
-  text: PathsJson | TextLinesJson
-}
+import type { CsvType } from './csv/types.js'
+import type { CsvOptions, LinesTypes, TextOptions } from './open.js'
 
 declare module '../../core/define/types.js' {
   interface FormatTypes extends LinesTypes {}

@@ -8,7 +8,7 @@ import { fileKey } from '../../core/source/find/file-key.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
 import { CsvRow } from './csv/row.js'
-import type { CsvType } from './format.js'
+import type { CsvType } from './csv/types.js'
 import { JsonRow } from './json/row.js'
 import { TextFile, type TextFileManifest } from './text-file.js'
 

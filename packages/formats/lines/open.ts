@@ -16,10 +16,36 @@ import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
 import { CompressedLines } from './compressed-lines.js'
 import type { HeadColumn } from './csv/columns.js'
+import type { CsvType } from './csv/types.js'
 import { commonType } from './csv/types.js'
-import type { CsvJson, LinesTypes, TextLinesJson } from './format.js'
 import { type LinesMeta, linesIndex, type RowRules } from './index.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
+
+export interface CsvOptions {
+  /** One character; by default a tab for .tsv and .tab, otherwise a comma. */
+  delimiter?: string
+  /** Whether the first record has the names of the columns; by default true, unless `columns` gives them. */
+  header?: boolean
+  /** Names of the columns, in place of those in the file. */
+  columns?: string[]
+  /** Types of columns; of the others, the first rows decide. */
+  types?: Record<string, CsvType>
+}
+/** CSV and TSV files. */
+export type CsvJson = { path: PathsJson } & CsvOptions
+
+export interface TextOptions {
+  /** Whether lines with nothing but blanks are samples: by default they are. */
+  blankLines?: 'keep' | 'skip'
+}
+/** Files whose lines are samples: columns `text` and `line`. */
+export type TextLinesJson = { path: PathsJson } & TextOptions
+
+export interface LinesTypes {
+  csv: PathsJson | CsvJson
+  jsonl: PathsJson | { path: PathsJson }
+  text: PathsJson | TextLinesJson
+}
 
 /** Files that are scanned at the same time. */
 const SCANS = 2
@@ -32,7 +58,7 @@ interface Opened {
   meta: LinesMeta
 }
 
-export async function openJsonLines(
+async function openJsonLines(
   json: PathsJson | { path: PathsJson },
   context: OpenContext,
 ): Promise<LinesManifest> {
@@ -76,10 +102,7 @@ function refuseNoKeys(opened: readonly Opened[]): void {
   )
 }
 
-export async function openText(
-  json: PathsJson | TextLinesJson,
-  context: OpenContext,
-): Promise<LinesManifest> {
+async function openText(json: PathsJson | TextLinesJson, context: OpenContext): Promise<LinesManifest> {
   const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
   const rules: RowRules = { format: 'text', rule: blank === 'skip' ? 'filled' : 'lines' }
   return openAll(
@@ -91,7 +114,7 @@ export async function openText(
   )
 }
 
-export async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
+async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
   const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
   const header = options.header ?? options.columns === undefined
   const rulesOf = ({ file }: DataFile): RowRules => {

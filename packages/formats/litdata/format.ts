@@ -4,13 +4,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore } from '../paths.js'
+import type { LitdataJson } from './open.js'
 
-/** Folders of LitData, each with its index.json. */
-export interface LitdataJson {
-  path: PathsJson
-  /** Of chunks of tokens: how many a sample has. Without it, samples are what was written. */
-  block?: number
-}
 export interface LitdataTypes {
   litdata: PathsJson | LitdataJson
 }

@@ -22,11 +22,17 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { openArrowRows } from './arrow-rows.js'
-import type { LitdataJson } from './format.js'
 import { readFrames } from './frames.js'
 import { refusal, tokenDtype, typeOf } from './leaf.js'
 import { type LitdataManifest, LitdataSource } from './litdata-source.js'
 import { leafNames } from './tree.js'
+
+/** Folders of LitData, each with its index.json. */
+export interface LitdataJson {
+  path: PathsJson
+  /** Of chunks of tokens: how many a sample has. Without it, samples are what was written. */
+  block?: number
+}
 
 /** A chunk as index.json has it. */
 interface Told {
@@ -48,7 +54,7 @@ interface Form {
   packed: 'whole' | 'frames' | 'none'
 }
 
-export async function openLitdata(
+async function openLitdata(
   json: PathsJson | LitdataJson,
   context: OpenContext,
 ): Promise<LitdataManifest | ArrowManifest> {

@@ -4,11 +4,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore } from '../paths.js'
+import type { MdsJson } from './open.js'
 
-/** Folders of MDS, each with its index.json. */
-export interface MdsJson {
-  path: PathsJson
-}
 export interface MdsTypes {
   mds: PathsJson | MdsJson
 }

@@ -24,9 +24,13 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { type MdsColumn, refusal } from './encoding.js'
-import type { MdsJson } from './format.js'
 import { checkHashes, type FileTold } from './hashes.js'
 import { type MdsManifest, MdsSource } from './mds-source.js'
+
+/** Folders of MDS, each with its index.json. */
+export interface MdsJson {
+  path: PathsJson
+}
 
 const CODECS: Readonly<Record<string, CodecName>> = {
   zstd: 'zstd',
@@ -47,7 +51,7 @@ interface Told {
   zip?: FileTold & { codec: CodecName }
 }
 
-export async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
+async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
   const path = typeof json === 'object' && !Array.isArray(json) ? json.path : json
   using stores = new Stores()
   const forms = new Map<string, { number: number; columns: MdsColumn[] }>()

@@ -3,14 +3,10 @@ import { either, isObject, object, optional, text } from '../../core/basics/shap
 import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
-import { type ArrayOptions, rows } from '../arrays/json.js'
+import { rows } from '../arrays/json.js'
 import { withOptions } from '../paths.js'
+import type { NpyFilesJson, NpyOptions } from './open.js'
 
-/** Their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
-interface NpyOptions extends ArrayOptions {
-  column?: string
-}
-export type NpyFilesJson = PathsJson | ({ path: PathsJson } & NpyOptions)
 export interface NpyTypes {
   npy: NpyFilesJson
 }

@@ -1,14 +1,21 @@
 /** Opens .npy files: an array a file. */
 import { SourceError } from '../../core/basics/errors.js'
+import type { PathsJson } from '../../core/define/types.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
+import type { ArrayOptions } from '../arrays/json.js'
 import type { ArraysManifest } from '../arrays/manifest.js'
 import { bytesOfType } from '../arrays/member.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf } from '../arrays/read-file.js'
-import type { NpyFilesJson } from './format.js'
 import { columnsOf, frontOf } from './members.js'
+
+/** Their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
+export interface NpyOptions extends ArrayOptions {
+  column?: string
+}
+export type NpyFilesJson = PathsJson | ({ path: PathsJson } & NpyOptions)
 
 const format: ArrayFormat = {
   kind: 'npy',
@@ -28,7 +35,7 @@ const format: ArrayFormat = {
     ),
 }
 
-export async function openNpyFiles(json: NpyFilesJson, context: OpenContext): Promise<ArraysManifest> {
+async function openNpyFiles(json: NpyFilesJson, context: OpenContext): Promise<ArraysManifest> {
   const { column = 'data', ...files } =
     typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   const manifest = await openArrays(format, files, context)

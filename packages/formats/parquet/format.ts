@@ -2,17 +2,12 @@
 
 import { boolean, either, isObject, object, optional, text } from '../../core/basics/shape.js'
 import { paths } from '../../core/define/check/paths.js'
-import { type WhereJson, where, whereJson } from '../../core/define/check/where.js'
+import { where, whereJson } from '../../core/define/check/where.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { withOptions } from '../paths.js'
+import type { ParquetJson, ParquetOptions } from './open.js'
 
-interface ParquetOptions {
-  where?: WhereJson
-  root?: string
-  checksums?: boolean
-}
-export type ParquetJson = PathsJson | ({ path: PathsJson } & ParquetOptions)
 export interface ParquetTypes {
   parquet: ParquetJson
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
+import type { WhereJson } from '../../core/define/check/where.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { selectedManifest } from '../../core/source/combine/selected.js'
@@ -17,17 +18,23 @@ import { Stores } from '../../core/store/stores.js'
 import { withFiles } from '../pathed/open.js'
 import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
-import type { ParquetJson } from './format.js'
 import { type ParquetMeta, parquetIndex } from './index.js'
 import { type ParquetManifest, ParquetSource } from './parquet-source.js'
 import { partitionsOf } from './partitions.js'
 import { selectRows } from './where.js'
 
+export interface ParquetOptions {
+  where?: WhereJson
+  root?: string
+  checksums?: boolean
+}
+export type ParquetJson = PathsJson | ({ path: PathsJson } & ParquetOptions)
+
 /** Files whose footers are read at the same time. */
 const AT_ONCE = 8
 
 /** Opens the files. With `where`, the manifest is that of a subset: rows that were selected once, here. */
-export async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
+async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
   const { path, where, checksums } =
     typeof json === 'string' || Array.isArray(json)
       ? { path: json, where: undefined, checksums: undefined }

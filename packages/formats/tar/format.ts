@@ -5,9 +5,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore } from '../paths.js'
+import type { TarJson } from './paths.js'
 
-/** `root`: where the shards that a shard list names may lie, besides the folder of the list. */
-export type TarJson = PathsJson | { path: PathsJson; root?: string }
 export interface TarTypes {
   tar: TarJson
 }

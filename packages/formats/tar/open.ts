@@ -9,8 +9,8 @@ import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { TarJson } from './format.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
+import type { TarJson } from './paths.js'
 import { findShards, type ShardPath } from './paths.js'
 import { scatteredIn } from './scattered.js'
 import { type TarManifest, TarSource } from './tar-source.js'
@@ -20,7 +20,7 @@ const MANY_EXTENSIONS = 256
 /** Python's pickles run code when they are read. */
 const PICKLES = ['pyd', 'pkl', 'pickle', 'pth', 'pt']
 
-export async function openTar(json: TarJson, context: OpenContext): Promise<TarManifest> {
+async function openTar(json: TarJson, context: OpenContext): Promise<TarManifest> {
   refusePickles(context.wanted)
   using stores = new Stores()
   const shards = await findShards(json, context.root, stores)

@@ -2,6 +2,7 @@
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
 import { SourceError } from '../../core/basics/errors.js'
+import type { PathsJson } from '../../core/define/types.js'
 import {
   type DataFile,
   describeFiles,
@@ -15,7 +16,9 @@ import { folderOf, resolveFolder, resolveName } from '../../core/source/find/nam
 import { boundName, leadsOut } from '../../core/source/find/within.js'
 import { readWhole } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
-import type { TarJson } from './format.js'
+
+/** `root`: where the shards that a shard list names may lie, besides the folder of the list. */
+export type TarJson = PathsJson | { path: PathsJson; root?: string }
 
 export interface ShardPath extends DataFile {
   /** What a shard list says about it. */

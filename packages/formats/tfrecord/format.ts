@@ -4,13 +4,9 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { oneOrMore } from '../paths.js'
+import type { TfrecordJson } from './open.js'
 import { FRAME, lengthAt } from './record.js'
 
-export interface TfrecordJson {
-  path: PathsJson
-  /** Whether the checksum of each record's data is compared; so it is by default. */
-  check?: boolean
-}
 export interface TfrecordTypes {
   tfrecord: PathsJson | TfrecordJson
 }

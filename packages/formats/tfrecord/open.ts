@@ -11,12 +11,17 @@ import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
-import type { TfrecordJson } from './format.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
 import { PackedTfrecord } from './packed-tfrecord.js'
 import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
 
-export async function openTfrecord(
+export interface TfrecordJson {
+  path: PathsJson
+  /** Whether the checksum of each record's data is compared; so it is by default. */
+  check?: boolean
+}
+
+async function openTfrecord(
   json: string | string[] | TfrecordJson,
   context: OpenContext,
 ): Promise<TfrecordManifest> {

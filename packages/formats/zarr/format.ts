@@ -13,15 +13,8 @@ import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
 import { withOptions } from '../paths.js'
+import type { ZarrJson, ZarrOptions } from './open.js'
 
-interface ZarrOptions {
-  /** Which arrays are columns: paths in the store, with wildcards; or paths by the names of columns. All by default. */
-  arrays?: string | string[] | Record<string, string>
-  /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
-  rows?: 'axis' | 'groups'
-}
-/** Folders, or archives. */
-export type ZarrJson = PathsJson | ({ path: PathsJson } & ZarrOptions)
 export interface ZarrTypes {
   zarr: ZarrJson
 }

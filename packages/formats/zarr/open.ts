@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
+import type { PathsJson } from '../../core/define/types.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { type ColumnManifest, ColumnTables, type PartArray } from './column-tables.js'
@@ -13,7 +14,6 @@ import { FolderObjects, type ZarrObjects } from './find/objects.js'
 import { withoutScales } from './find/scales.js'
 import { selectParts } from './find/select.js'
 import { ZipObjects } from './find/zip-objects.js'
-import type { ZarrJson } from './format.js'
 import {
   checkPlain,
   findChunks,
@@ -25,6 +25,15 @@ import {
 import { type ArrayMeta, asOneRow } from './meta/array-meta.js'
 import { sharedNumbers, versionBytes } from './versions.js'
 import { type ZarrManifest, ZarrSource } from './zarr-source.js'
+
+export interface ZarrOptions {
+  /** Which arrays are columns: paths in the store, with wildcards; or paths by the names of columns. All by default. */
+  arrays?: string | string[] | Record<string, string>
+  /** What a row is: one step along the first axis of the arrays (the default), or a group of arrays. */
+  rows?: 'axis' | 'groups'
+}
+/** Folders, or archives. */
+export type ZarrJson = PathsJson | ({ path: PathsJson } & ZarrOptions)
 
 /** Lines of a fingerprint that say what changed. */
 const MOST_PARTS = 4096

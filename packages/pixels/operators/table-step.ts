@@ -34,7 +34,7 @@ export function tableStep<S extends AnyStep>(name: S['do'], code: number, table:
 
 type Value = ReturnType<Table<AnyStep>['value']>
 
-export function fill(table: Uint8Array, value: Value): void {
+function fill(table: Uint8Array, value: Value): void {
   for (let x = 0; x < 256; x++) table[x] = value(x, 0)
 }
 

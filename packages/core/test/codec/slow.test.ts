@@ -48,6 +48,7 @@ test('a feed of gzip data gives the notice once', async () => {
   const noticesWith = async (codecs: string) => {
     vi.resetModules()
     vi.stubEnv('MILLRACE_CODECS', codecs)
+    await import('../../../all/registry.js')
     const { normalizeFeed } = await import('../../define/normalize.js')
     const { planFeed } = await import('../../engine/plan/plan.js')
     const notices: string[] = []

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest'
 import { Stretches, type TokenRows } from '../../../llm/tokens/token-rows.js'
 import { Random } from '../../basics/random.js'
-import { formatsThat } from '../../define/format.js'
+import { allFormats } from '../../define/format.js'
 import { concat } from '../../source/combine/concat.js'
 import { named } from '../../source/combine/named.js'
 import { attachSelected, type Selection, selectedManifest } from '../../source/combine/selected.js'
@@ -322,7 +322,8 @@ function wholeWay(source: Source, row: number, columns: string[]): Record<string
 it('is done for every kind of source that holds others', () => {
   const done = Object.keys(WRAPPERS).map(name => name.split(':')[0])
   // Rows of chats are made anew, and keep nothing of the source inside.
-  expect([...new Set(done), 'chat'].sort()).toEqual(formatsThat(({ inner }) => inner).sort())
+  const wrappers = allFormats().flatMap(({ inner, name }) => (inner ? [name] : []))
+  expect([...new Set(done), 'chat'].sort()).toEqual(wrappers.sort())
 })
 
 for (const [name, wrap] of Object.entries(WRAPPERS)) {

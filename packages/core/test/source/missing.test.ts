@@ -37,9 +37,10 @@ it('lists what this sample has', async () => {
   expect(await message(files, 1, 'npy')).toBe('the sample has no column "npy"; it has file, path, name')
   expect(await message({ concat: [tar, files] }, 3, 'jpg')).toMatch(/it has npy, file, path, name$/)
   expect(await message({ subset: { source: tar, indices: [2, 1] } }, 0, 'jpg')).toMatch(/it has txt$/)
-  expect(await message({ zip: [{ subset: { source: tar, range: [0, 2] } }, files] }, 0, 'x')).toMatch(
-    /it has jpg, cls, npy, file, path, name$/,
-  )
+  const beside: SourceJson = {
+    zip: { sources: [{ subset: { source: tar, range: [0, 2] } }, files], by: 'position' },
+  }
+  expect(await message(beside, 0, 'x')).toMatch(/it has jpg, cls, npy, file, path, name$/)
   const { sources } = await openSources(
     { blend: { entries: [{ source: tar, weight: 1, rename: { jpg: 'image' } }] } },
     { root, wanted: [] },

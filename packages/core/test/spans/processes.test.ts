@@ -42,7 +42,12 @@ function startWriter(most: number) {
   const child = spawn(process.execPath, [writer, String(most)], { stdio: ['ignore', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.on('data', data => (said += data))
-  return { child, lines: () => said.split('\n').slice(0, -1) }
+  const lines = () => {
+    const code = child.exitCode
+    if (code !== null) throw new Error(`the program that writes spans ended with ${code}`)
+    return said.split('\n').slice(0, -1)
+  }
+  return { child, lines }
 }
 
 const whole = ({ number: n, ...record }: SpanRecord) =>

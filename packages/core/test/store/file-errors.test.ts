@@ -23,6 +23,9 @@ vi.mock('node:fs', async original => {
   }
 })
 
+// The registry of formats, which is there before, has loaded these modules with the file system as it is.
+vi.hoisted(() => vi.resetModules())
+
 beforeEach(() => {
   Object.assign(system, { openFails: '', readFails: '', largestRead: Infinity })
 })

@@ -1,7 +1,7 @@
 /** Names and types of the columns of a CSV file: from its header and its first rows. */
 import { MillraceError, SourceError } from '../../../core/basics/errors.js'
-import type { CsvType } from '../format.js'
 import { cellsOf } from './cells.js'
+import type { CsvType } from './types.js'
 import { commonType, typeOfCell } from './types.js'
 
 /** What the first rows tell of a column. */

@@ -1,9 +1,9 @@
 /** The wanted columns of a CSV record, as values of their types. */
 import { DecodeError } from '../../../core/basics/errors.js'
 import type { Column } from '../../../core/source/source.js'
-import type { CsvType } from '../format.js'
 import type { TextFileManifest } from '../text-file.js'
 import { type OnCell, readCells } from './cells.js'
+import type { CsvType } from './types.js'
 import { cellValue } from './types.js'
 
 type Types = Readonly<Record<string, { type: CsvType; declared: boolean }>>

@@ -4,8 +4,10 @@
  */
 import { DecodeError } from '../../../core/basics/errors.js'
 import type { Column } from '../../../core/source/source.js'
-import type { CsvType } from '../format.js'
 import { MOST_DIGITS } from '../json/number.js'
+
+/** What the cells of a CSV column are. Text can be read as any field. */
+export type CsvType = 'int' | 'float' | 'bool' | 'text'
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const DIGITS = /^[-+]?\d+$/

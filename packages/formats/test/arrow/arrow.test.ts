@@ -22,7 +22,7 @@ import { addStore } from '../../../core/store/stores.js'
 import { conforms, readRow } from '../../../core/test/source/conformance.js'
 import { inspect } from '../../../tools/prepare/inspect.js'
 import { sourceAt } from '../../../tools/prepare/locate.js'
-import type { ArrowJson } from '../../arrow/format.js'
+import type { ArrowJson } from '../../arrow/find.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrow')
 const copy = (name: string, to: string): void => copyFileSync(join(golden, name), to)

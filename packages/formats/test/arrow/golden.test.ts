@@ -21,7 +21,7 @@ import { needOf } from '../../../core/source/row-reader.js'
 import type { ByteRange, Column, Source } from '../../../core/source/source.js'
 import { readPieces, readRow } from '../../../core/test/source/conformance.js'
 import type { ArrowManifest } from '../../arrow/arrow-source.js'
-import type { ArrowJson } from '../../arrow/format.js'
+import type { ArrowJson } from '../../arrow/find.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrow')
 const home = temporaryFolder()

@@ -11,7 +11,7 @@ import type { Column, Manifest, OpenContext, Source } from '../../../core/source
 import { Reader } from '../../../core/store/reader.js'
 import { Stores } from '../../../core/store/stores.js'
 import { plainArray } from '../../../pixels/decode/array/plain-array.js'
-import type { Hdf5Json } from '../../hdf5/format.js'
+import type { Hdf5Json } from '../../hdf5/open.js'
 
 export const GOLDEN = join(import.meta.dirname, '../../../../test/golden/hdf5')
 

@@ -9,7 +9,7 @@ import { Reader } from '../../../core/store/reader.js'
 import { Stores } from '../../../core/store/stores.js'
 import { plainArray } from '../../../pixels/decode/array/plain-array.js'
 import { landed } from '../../../pixels/transform/plain/put-array.js'
-import type { ZarrJson } from '../../zarr/format.js'
+import type { ZarrJson } from '../../zarr/open.js'
 
 export interface GoldenColumn {
   dtype?: string
