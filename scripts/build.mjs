@@ -42,6 +42,7 @@ for (const [folder, extension] of [
   ['core/codec/kernels', '.wasm'],
   ['llm/prepare/tokenize/kernels', '.wasm'],
   ['llm/tokenize/kernels', '.wasm'],
+  ['llm/tokens/kernels', '.wasm'],
   ['llm/tokenize/shipped', '.json'],
   ['pixels/transform/kernels', '.wasm'],
   ['pixels/transform/kernels/cuda', ''],

@@ -11,7 +11,7 @@ const check = process.argv.includes('--check')
 const wanted = process.argv.slice(2).filter(name => !name.startsWith('-'))
 
 let failed = false
-for (const room of ['pixels/transform', 'core/codec', 'llm/tokenize', 'llm/prepare/tokenize']) {
+for (const room of ['pixels/transform', 'core/codec', 'llm/tokenize', 'llm/tokens', 'llm/prepare/tokenize']) {
   const folder = join(packages, room, 'kernels')
   const names = readdirSync(join(folder, 'assembly'))
     .filter(file => file.endsWith('.ts'))

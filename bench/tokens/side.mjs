@@ -74,7 +74,7 @@ async function threads() {
 function plainReads() {
   const [mine, counts] = [Number(workerData[6]), workerData[7]]
   const memory = new WebAssembly.Memory({ initial: 64, maximum: 65536, shared: true })
-  const wasm = readFileSync(join(root, 'build/pixels/transform/kernels/tokens.wasm'))
+  const wasm = readFileSync(join(root, 'build/llm/tokens/kernels/tokens.wasm'))
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(wasm), { env: { memory } })
   const u8 = new Uint8Array(memory.buffer)
   const fd = openSync(file)

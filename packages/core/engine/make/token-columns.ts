@@ -4,9 +4,8 @@
  */
 
 import { TOKEN_BYTES } from '../../../llm/tokens/formats/token-file.js'
+import { TOKEN_CODES, type TokenKernel, tokenKernel } from '../../../llm/tokens/kernels/load.js'
 import type { Stretches, TokenRows } from '../../../llm/tokens/token-rows.js'
-import { TOKEN_CODES } from '../../../pixels/transform/kernels/codes.js'
-import { kernel } from '../../../pixels/transform/kernels/load.js'
 import type { FieldPlace } from '../../batch/layout.js'
 import type { Slot } from '../../batch/slot.js'
 import type { RowWindow } from '../../define/making.js'
@@ -19,13 +18,6 @@ const NO_TARGET = -100
 const SIZES: Partial<Record<string, number>> = { i32: 4, i64: 8 }
 /** No token is as great as this: batches hold them in signed integers of 32 bits or more. */
 const BEYOND = 2 ** 31
-
-interface TokenKernel {
-  widen(source: number, size: number, from: number, first: number, last: number, to: number): number
-  widenPair(source: number, size: number, from: number, count: number, input: number, target: number): number
-  greatest(source: number, from: number, count: number): number
-  fill(size: number, at: number, count: number, value: number): void
-}
 
 /** A column of tokens, and where it lies in the slot. */
 interface TokenField {
@@ -83,7 +75,7 @@ export class TokenColumns {
     }))
     this.limit = Math.min(rows.vocabulary ?? BEYOND, BEYOND)
     this.isCut = windows.length > 1 || windows[0].to - windows[0].from < rows.length
-    this.kernel = kernel<TokenKernel>('tokens', work.memory)
+    this.kernel = tokenKernel(work.memory)
   }
 
   /** Writes a row; the bytes of its stretches lie at `places`, from entry `first` on. False: it has a number that is no token. */

@@ -1,4 +1,4 @@
-/** Numbers of the types in the kernels `convert` and `tokens`. */
+/** Numbers of the types in the kernel `convert`. */
 import type { StoredDtype } from '../../../core/basics/array.js'
 
 export const CONVERT_CODES: Readonly<Record<StoredDtype, number>> = {
@@ -16,6 +16,3 @@ export const CONVERT_CODES: Readonly<Record<StoredDtype, number>> = {
   bool: 11,
   u64: 12,
 }
-
-/** The types of a file of tokens. */
-export const TOKEN_CODES = { u16: 0, i32: 1, u32: 2 } as const

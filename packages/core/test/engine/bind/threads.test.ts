@@ -208,7 +208,7 @@ describe.skipIf(process.platform !== 'linux' || allowed.length < 2)('workers', (
 
   test('don’t bind the threads of libvips, which outlive them', async () => {
     const webp = {
-      source: { files: join(import.meta.dirname, '../../golden/images/*.webp') },
+      source: { files: join(import.meta.dirname, '../../../../../test/golden/images/*.webp') },
       fields: {
         image: { from: 'webp', as: 'image' as const, apply: [{ resize: [8, 8] as [number, number] }] },
       },

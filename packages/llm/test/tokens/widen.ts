@@ -1,6 +1,6 @@
 /** Tokens of a file as elements of a batch, plainly: what the kernel `tokens` must give. */
 
-import type { TOKEN_CODES } from '../../../transform/kernels/codes.js'
+import type { TOKEN_CODES } from '../../tokens/kernels/load.js'
 
 /** The greatest as an unsigned number, and the tokens as elements of `size` bytes. */
 export function widenPlain(

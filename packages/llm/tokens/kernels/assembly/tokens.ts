@@ -1,7 +1,7 @@
 // Tokens as a file has them (u16, i32, u32) to the elements of a batch (i32, i64). Inputs and targets, which are the same
-// tokens one place apart, are written in one pass. The twin is packages/pixels/test/transform/twins/tokens.ts.
+// tokens one place apart, are written in one pass. The twin is packages/llm/test/tokens/widen.ts.
 
-// Types of the file by number: as in ../codes.ts.
+// Types of the file by number: as in ../load.ts.
 const U16: i32 = 0
 const I32: i32 = 1
 

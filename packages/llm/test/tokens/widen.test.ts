@@ -1,21 +1,12 @@
 /** The kernel that widens tokens gives what its plain twin gives, for any tokens, and writes nothing else. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TOKEN_CODES } from '../../../transform/kernels/codes.js'
-import { kernel } from '../../../transform/kernels/load.js'
-import { widenPlain } from '../twins/tokens.js'
-
-interface TokenKernel {
-  widen(source: number, size: number, from: number, first: number, last: number, to: number): number
-  widenPair(source: number, size: number, from: number, count: number, input: number, target: number): number
-  greatest(source: number, from: number, count: number): number
-  fill(size: number, at: number, count: number, value: number): void
-  ascend(size: number, at: number, count: number, first: number): void
-}
+import { TOKEN_CODES, tokenKernel } from '../../tokens/kernels/load.js'
+import { widenPlain } from './widen.js'
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true })
 const u8 = new Uint8Array(memory.buffer)
-const { widen, widenPair, greatest, fill, ascend } = kernel<TokenKernel>('tokens', memory)
+const { widen, widenPair, greatest, fill, ascend } = tokenKernel(memory)
 const MARK = 0xaa
 const [FROM, INPUT, TARGET] = [256, 8192, 16384]
 
