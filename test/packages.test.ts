@@ -58,7 +58,8 @@ test('packages import what their package.json names', () => {
     upward[way] = (upward[way] ?? 0) + 1
   }
   expect(names).toContain('core')
-  expect(upward).toEqual(UPWARD)
+  const more = Object.entries(upward).filter(([way, count]) => count > (UPWARD[way] ?? 0))
+  expect(more).toEqual([])
 })
 
 test('no package is below itself', () => {
