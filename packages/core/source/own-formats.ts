@@ -166,7 +166,7 @@ export const inside = <Json extends { source: SourceJson }>(json: Json, change: 
 /** What the files of a list are: a source of tokens that lacks its path. */
 function withoutPath(source: SourceJson): BlendJson['tokens'] {
   // A skeleton of it is only a name.
-  if (!('tokens' in source) || source.tokens === undefined) return undefined
+  if (typeof source !== 'object' || !('tokens' in source) || source.tokens === undefined) return undefined
   const { path: _, ...rest } = source.tokens
   return rest
 }

@@ -62,10 +62,10 @@ test('a tokenizer that the package tokenizers does gives the same tokens and mas
     // The package runs in a thread, which is a built file.
     const build = new URL('../../../../build/', import.meta.url)
     const built = (await import(
-      new URL('chat/tokens.js', build).href
+      new URL('llm/chat/tokens.js', build).href
     )) as typeof import('../../chat/tokens.js')
     const tokenize = (await import(
-      new URL('tokenize/open.js', build).href
+      new URL('llm/tokenize/open.js', build).href
     )) as typeof import('../../tokenize/open.js')
     const packaged = new built.ChatTokenizer(
       await tokenize.openTokenizer({ path: other, special: 'parse' }, '/'),

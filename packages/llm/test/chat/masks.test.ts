@@ -7,10 +7,10 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 // From build/, since the package tokenizers runs in a process.
 const build = new URL('../../../../build/', import.meta.url)
 const { ChatTokenizer } = (await import(
-  new URL('chat/tokens.js', build).href
+  new URL('llm/chat/tokens.js', build).href
 )) as typeof import('../../chat/tokens.js')
 const { openTokenizer } = (await import(
-  new URL('tokenize/open.js', build).href
+  new URL('llm/tokenize/open.js', build).href
 )) as typeof import('../../tokenize/open.js')
 
 const folder = temporaryFolder()
