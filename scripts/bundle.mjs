@@ -117,12 +117,15 @@ function withFormatTypes(build) {
       if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
       const files = readdirSync(build, { recursive: true }).filter(file => file.endsWith('format.d.ts'))
       const added = files.flatMap(file => {
-        const [, name] = ADDED.exec(readFileSync(join(build, file), 'utf8')) ?? []
-        return name === undefined ? [] : [{ name, from: relative(dirname(types), join(build, file)) }]
+        const text = readFileSync(join(build, file), 'utf8')
+        const [, name] = ADDED.exec(text) ?? []
+        if (name === undefined) return []
+        // The descriptor may have it from a file beside it.
+        const imported = new RegExp(`import type \\{[^}]*\\b${name}\\b[^}]*\\} from '([^']+)'`).exec(text)
+        const from = join(build, imported === null ? file : join(dirname(file), imported[1]))
+        return [{ name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
       })
-      const imports = added.map(
-        ({ name, from }) => `import type { ${name} } from './${from.replace('.d.ts', '.js')}';`,
-      )
+      const imports = added.map(({ name, from }) => `import type { ${name} } from './${from}';`)
       const names = added.map(({ name }) => name).join(', ')
       return {
         code: `${imports.join('\n')}\n${code.replace('interface FormatTypes {', `interface FormatTypes extends ${names} {`)}`,
