@@ -75,7 +75,7 @@ const json = file => JSON.parse(readFileSync(file, 'utf8'))
 
 /** The engine as the wheel has it: what is run, and a package.json by which it knows itself. */
 function placeEngine(engine) {
-  const libraries = `system/libraries/${platform}-${arch}${musl ? '-musl' : ''}/`
+  const libraries = `core/system/libraries/${platform}-${arch}${musl ? '-musl' : ''}/`
   take(join(root, 'dist'), join(engine, 'dist'), [
     /^(?!.*\.d\.ts$)(?!.*\.map$)(?!.*\.so)/,
     `${libraries}libturbojpeg.so.0`,

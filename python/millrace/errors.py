@@ -59,7 +59,8 @@ class EngineDied(EngineError):
         super().__init__("\n".join(parts))
 
 
-#: The engine's tags (packages/core/basics/errors.ts). ``Changed``: a file is no longer the one that was indexed.
+#: The engine's tags (packages/core/basics/errors.ts).
+#: ``Changed``: a file is no longer the one that was indexed.
 _BY_TAG = {
     "Definition": DefinitionError,
     "Source": SourceError,

@@ -1,5 +1,6 @@
-"""Values on their way between the engine and a user's code: packages/core/python/wire.ts, in Python. Imported by
-worker.py as a neighbour, outside of the package, so that nothing else of it is loaded.
+"""Values on their way between the engine and a user's code: packages/core/python/wire.ts, in Python.
+
+Imported by worker.py as a neighbour, outside of the package, so that nothing else of it is loaded.
 """
 
 from __future__ import annotations

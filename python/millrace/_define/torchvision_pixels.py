@@ -228,7 +228,9 @@ def plain(name: str, parameters: Dict[str, str], needs: Dict[str, Any]) -> Calla
         picture.moves()
         for attribute, needed in needs.items():
             if getattr(step, attribute) != needed:
-                raise Cannot(f"{attribute}={getattr(step, attribute)} is not to be had", f"use {attribute}={needed}")
+                raise Cannot(
+                    f"{attribute}={getattr(step, attribute)} is not to be had", f"use {attribute}={needed}"
+                )
         written = {}
         for key, source in parameters.items():
             attribute, in_bytes, _ = source.partition(" in bytes")

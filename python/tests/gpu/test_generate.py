@@ -28,7 +28,8 @@ EXAMPLE = ROOT / "examples" / "generate"
 
 # ---------------------------------------------------------------- random numbers
 
-#: From packages/core/basics/random.ts: (seed, epoch, key), then of each row int(4096), bits(), int(1000) after next().
+#: From packages/core/basics/random.ts: (seed, epoch, key),
+#: then of each row int(4096), bits(), int(1000) after next().
 ROWS = [0, 1, 2, 4095, 123456789, 4294967295, 4294967296, 2**52 + 12345]
 GOLDEN = [
     (
