@@ -5,11 +5,8 @@
 import { crc32 } from 'node:zlib'
 import { DecodeError } from '../../basics/errors.js'
 import { adler32 } from '../checksum.js'
-import { zlib } from '../libraries.js'
 import { MovingInput, type ReadAt } from '../moving-input.js'
-import type { BlockOutput } from './block-output.js'
 import { DeflateBlocks } from './deflate-blocks.js'
-import { ZlibBlocks } from './zlib-blocks.js'
 
 /** Compressed bytes that a block may have. Programs make blocks of some 100 kB. */
 const MOST_BLOCK = 4 << 20
@@ -31,7 +28,7 @@ export interface GzipSink {
 export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Promise<void> {
   const input = new MovingInput(read, size)
   let crc = 0
-  using blocks = openBlocks(piece => {
+  using blocks = new DeflateBlocks(piece => {
     crc = crc32(piece, crc)
     sink.found(piece)
   })
@@ -58,7 +55,7 @@ export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Prom
 export async function scanZlib(read: ReadAt, size: number, sink: GzipSink): Promise<void> {
   const input = new MovingInput(read, size)
   let sum = 1
-  using blocks = openBlocks(piece => {
+  using blocks = new DeflateBlocks(piece => {
     sum = adler32(piece, sum)
     sink.found(piece)
   })
@@ -74,16 +71,11 @@ export async function scanZlib(read: ReadAt, size: number, sink: GzipSink): Prom
     throw new DecodeError(`ends at byte ${at + ZLIB_TRAILER}, and the file goes on behind it`)
 }
 
-function openBlocks(found: (piece: Uint8Array) => void): BlockOutput {
-  const stream = zlib()?.()
-  return stream === undefined ? new DeflateBlocks(found) : new ZlibBlocks(stream, found)
-}
-
 /** Goes over the blocks of the stream that begins at byte `at`; gives the byte behind them. */
 async function scanStream(
   input: MovingInput,
   at: number,
-  blocks: BlockOutput,
+  blocks: DeflateBlocks,
   sink: GzipSink,
 ): Promise<number> {
   blocks.begin()

@@ -5,13 +5,15 @@
  * if the rest decompresses to exactly as many bytes.
  */
 import { DecodeError } from '../../basics/errors.js'
-import { TooLarge } from '../faults.js'
-import { count, fill } from './lz4-block.js'
+import { cut, TooLarge } from '../faults.js'
+import { blockInto } from './blocks.js'
 import { type FrameBlock, forEachBlock, isFrame } from './lz4-frame.js'
 
 const LEGACY = 0x184c2102
 /** One byte of a match's length stands for this many at most: nothing is compressed better. */
 const MOST_RATIO = 255
+const MIN_MATCH = 4
+
 /** Blocks of which the output consists, in their order. */
 interface Block extends Omit<FrameBlock, 'most'> {
   /** Decompressed bytes. */
@@ -24,18 +26,15 @@ export function decompressLz4(bytes: Uint8Array, most: number): Uint8Array {
   const size = blocks.reduce((sum, block) => sum + block.size, 0)
   if (size > most) throw new TooLarge(size)
   const out = new Uint8Array(size)
-  fillAll(bytes, blocks, out)
-  return out
-}
-
-function fillAll(bytes: Uint8Array, blocks: readonly Block[], out: Uint8Array): number {
   let at = 0
-  for (const block of blocks) {
-    if (block.stored) out.set(bytes.subarray(block.from, block.to), at)
-    else fill(bytes, block.from, block.to, out, at, block.linked ? 0 : at)
-    at += block.size
+  for (const { from, to, stored, linked, size } of blocks) {
+    const block = bytes.subarray(from, to)
+    if (stored) out.set(block, at)
+    else if (linked) blockInto(block, out, at, at + size)
+    else blockInto(block, out.subarray(at), 0, size)
+    at += size
   }
-  return at
+  return out
 }
 
 /** Where the one block lies that the bytes consist of, and what size it has; undefined where they are more, or stored. */
@@ -86,4 +85,39 @@ function framesOf(bytes: Uint8Array, most: number): Block[] {
     return size
   })
   return blocks
+}
+
+/** Decompressed bytes of a block; every length of its sequences is within the input. */
+function count(bytes: Uint8Array, from: number, to: number): number {
+  let at = from
+  let size = 0
+  for (;;) {
+    if (at >= to) throw cut(at)
+    const token = bytes[at++]
+    let literals = token >> 4
+    if (literals === 15) {
+      let more: number
+      do {
+        if (at >= to) throw cut(at)
+        more = bytes[at++]
+        literals += more
+      } while (more === 255)
+    }
+    at += literals
+    size += literals
+    if (at > to) throw cut(to)
+    if (at === to) return size // the last sequence has no match
+    if (at + 2 > to) throw cut(at)
+    at += 2
+    let match = (token & 15) + MIN_MATCH
+    if (match === 15 + MIN_MATCH) {
+      let more: number
+      do {
+        if (at >= to) throw cut(at)
+        more = bytes[at++]
+        match += more
+      } while (more === 255)
+    }
+    size += match
+  }
 }

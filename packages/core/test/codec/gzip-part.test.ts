@@ -4,12 +4,8 @@ import { constants, crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zli
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DecodeError } from '../../basics/errors.js'
-import type { BlockOutput } from '../../codec/gzip/block-output.js'
-import { DeflateBlocks } from '../../codec/gzip/deflate-blocks.js'
 import { inflatePart } from '../../codec/gzip/gzip-part.js'
-import { headerBytes, scanGzip } from '../../codec/gzip/gzip-scan.js'
-import { ZlibBlocks } from '../../codec/gzip/zlib-blocks.js'
-import { openZlib } from '../../system/codecs/zlib.js'
+import { scanGzip } from '../../codec/gzip/gzip-scan.js'
 
 interface Block {
   bit: number
@@ -98,56 +94,6 @@ describe.each(FILES)('%s', (_, make) => {
         expect(into.equals(out.subarray(made, end.made))).toBe(true)
       }
     }
-  })
-})
-
-/** All blocks of a bare deflate stream: where each ends, and what was made; or what is wrong. */
-function blocksOf(deflate: Buffer, open: (found: (piece: Uint8Array) => void) => BlockOutput): unknown {
-  const pieces: Buffer[] = []
-  const ends: unknown[] = []
-  using blocks = open(piece => void pieces.push(Buffer.from(piece)))
-  try {
-    blocks.begin()
-    for (let bit = 0; !blocks.ended; ) {
-      const byte = Math.floor(bit / 8)
-      bit = 8 * byte + blocks.block(deflate.subarray(byte), bit % 8)
-      ends.push([bit, blocks.made, crc32(blocks.window())])
-    }
-    blocks.flush()
-  } catch (error) {
-    expect(error).toBeInstanceOf(DecodeError)
-    return 'damaged'
-  }
-  const out = Buffer.concat(pieces)
-  return { ends, bytes: out.length, crc: crc32(out) }
-}
-
-describe('zlib and our own decompressor find the same blocks', () => {
-  const open = openZlib()!
-  const byZlib = (deflate: Buffer) => blocksOf(deflate, found => new ZlibBlocks(open()!, found))
-  const byOwn = (deflate: Buffer) => blocksOf(deflate, found => new DeflateBlocks(found))
-
-  it.each(FILES)('%s', (_, make) => {
-    const file = make()
-    const deflate = file.subarray(headerBytes(file))
-    expect(byZlib(deflate)).toEqual(byOwn(deflate))
-    expect(byZlib(deflate)).not.toBe('damaged')
-  })
-
-  it('in damaged data too, or both refuse it', () => {
-    const deflate = mixed().subarray(10)
-    fc.assert(
-      fc.property(fc.nat(deflate.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
-        const wrong = Buffer.from(deflate)
-        wrong[at] ^= change
-        expect(byZlib(wrong)).toEqual(byOwn(wrong))
-      }),
-    )
-  })
-
-  it('in data that is cut off: both refuse it', () => {
-    const deflate = gzipSync(words(40_000)).subarray(10)
-    for (const length of [0, 1, 100, 5000]) expect(byZlib(deflate.subarray(0, length))).toBe('damaged')
   })
 })
 

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/errors.js'
 import { scanGzip } from '../../../../core/codec/gzip/gzip-scan.js'
-import { streamZstd } from '../../../../core/codec/zstd-stream.js'
+import { streamZstd } from '../../../../core/codec/zstd-scan.js'
 import { openRegular } from '../../../../core/system/files/regular.js'
 import { refuseForeign, TELLING } from '../../../../formats/lines/foreign.js'
 import type { Input } from '../inputs.js'

@@ -1,7 +1,8 @@
-/** How many slots of a ring are in use. It changes while the ring runs; of several changes the last one holds. */
+/** Two settings of a ring that change while it runs: the slots that are in use, and the rows that workers claim at a time. */
 import type { Ring } from '../../batch/ring.js'
 import type { RingMemory } from './ring-memory.js'
 
+/** Of several changes of the depth the last one holds. */
 export class RingDepth {
   private setting: Promise<void> = Promise.resolve()
   private ended = false
@@ -40,5 +41,43 @@ export class RingDepth {
   end(): Promise<void> {
     this.ended = true
     return this.setting
+  }
+}
+
+/** ClaimSize looks this often (ms) whether all batches are claimed as was last set. */
+const SETTLE_EVERY_MS = 200
+
+/** A change holds from a batch on that no worker has begun. */
+export class ClaimSize {
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly ring: Ring,
+    /** Told how many claims a batch has from now on. */
+    private readonly changed: (claims: number) => void,
+  ) {}
+
+  set(rows: number): void {
+    clearTimeout(this.timer) // of an earlier one that still waits
+    const { chunks, chunkRows } = this.ring.layout
+    const stride = Math.max(1, Math.min(chunks, Math.round(rows / chunkRows)))
+    if (this.ring.changeStride(stride)) {
+      this.changed(Math.ceil(chunks / stride))
+      this.settle()
+    } else this.later(() => this.set(rows))
+  }
+
+  close(): void {
+    clearTimeout(this.timer)
+  }
+
+  /** Once batches of the time before are gone, that is noted: the word has no room for long ago. */
+  private settle(): void {
+    if (!this.ring.settleStride()) this.later(() => this.settle())
+  }
+
+  private later(then: () => void): void {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(then, SETTLE_EVERY_MS).unref()
   }
 }
