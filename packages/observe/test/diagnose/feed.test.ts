@@ -88,7 +88,9 @@ describe('a loop that runs', () => {
 describe('experiments on data', () => {
   const files = join(folder, 'rows')
   test('rows to come that are in memory are not absent', async () => {
-    const { lookForAbsent } = await inBuilt<typeof import('../../diagnose/absent.js')>('observe/diagnose/absent.js')
+    const { lookForAbsent } = await inBuilt<typeof import('../../diagnose/absent.js')>(
+      'observe/diagnose/absent.js',
+    )
     const { normalizeFeed } =
       await inBuilt<typeof import('../../../core/define/normalize.js')>('core/define/normalize.js')
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ n: i })).join('\n')
