@@ -12,7 +12,6 @@ const packages = join(import.meta.dirname, '../packages')
 const UPWARD: Record<string, number> = {
   'core → formats': 2,
   'core → llm': 18,
-  'core → observe': 39,
   'core → pixels': 28,
   'pixels → llm': 3,
 }
