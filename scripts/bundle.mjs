@@ -120,7 +120,8 @@ function withAddedTypes(build, { name: to, of, from: adds }) {
   return {
     name: to,
     transform(code, id) {
-      if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
+      // TypeScript names some modules of other packages by the package.
+      if (id !== types) return { code: code.replace(ADDED, '').replaceAll('"@millrace/', `"${build}/`) }
       const files = readdirSync(build, { recursive: true }).filter(file => adds.test(file))
       const added = files.flatMap(file => {
         const text = readFileSync(join(build, file), 'utf8')
