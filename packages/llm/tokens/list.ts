@@ -7,7 +7,7 @@ import { SourceError } from '../../core/basics/errors.js'
 import { folderOf, resolveFolder, resolveName } from '../../core/source/find/names.js'
 import { boundName, leadsOut } from '../../core/source/find/within.js'
 import { Stores } from '../../core/store/stores.js'
-import { fault, type ListText, listText, textLines } from '../../formats/files/text-lines.js'
+import { fault, type ListText, listText, textLines } from '../../formats/text-lines.js'
 
 export interface ListedFile {
   line: number

@@ -3,10 +3,10 @@
  * part stands before an id, since two parts may have the same ids.
  */
 
-import { folderClasses } from '../../../formats/files/classes.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
 import { type EveryMember, leavesOf, movingOf } from '../around.js'
+import { folderClasses } from '../classes.js'
 import { joinedLayouts } from '../layout.js'
 import type {
   Column,
