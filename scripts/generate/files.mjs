@@ -185,7 +185,7 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'protocol',
-    'core/deliver/protocol-facts.ts and packages/observe',
+    'packages/core/deliver/protocol-facts.ts and observe',
     'What the engine and its clients agree on.',
     [
       ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),

@@ -51,7 +51,7 @@ def test_it_may_die_between_two_looks(fake, monkeypatch, tmp_path):
     def look(engine: Engine) -> str:
         found = state(engine)
         if engines.setdefault(engine, len(engines)) < KILLED:
-            engine._gone.wait(PATIENCE)
+            engine.wait(PATIENCE)
         return found
 
     monkeypatch.setattr(Engine, "state", property(look))
