@@ -28,13 +28,7 @@ export async function sourcesModule(root, importModule) {
   const formats = (await descriptors(root, importModule))
     .flatMap(({ module }) => Object.values(module))
     .filter(value => value?.facts?.python !== undefined)
-  const functions = formats.map(({ name, facts: { python } }) => ({
-    name,
-    called: name,
-    ...python,
-    format: name,
-  }))
-  functions.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const functions = functionsOf(formats)
   const types = functions.flatMap(({ options = {} }) => Object.values(options)).join(' ')
   const used = ['Mapping', 'Optional', 'Sequence', 'Union'].filter(
     name => name === 'Optional' || types.includes(`${name}[`),
@@ -55,9 +49,17 @@ __all__ = [
 ${functions.map(({ name }) => `    ${literal(name)},\n`).join('')}]
 
 
-${functions.map(builder).join('\n\n\n')}
+${pythonBuilders(formats)}
 `
 }
+
+/** Python's functions of those formats that have one, by name. */
+function functionsOf(formats) {
+  const functions = formats.map(({ name, facts: { python } }) => ({ name, ...python, format: name }))
+  return functions.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export const pythonBuilders = formats => functionsOf(formats).map(builder).join('\n\n\n')
 
 function builder({ name, format, says, options = {} }) {
   const keys = Object.keys(options)
