@@ -15,12 +15,14 @@ import {
   records,
 } from './python.mjs'
 import { readTable } from './read.mjs'
+import { builderExports, sourcesModule } from './sources.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
 const DISPATCH = 'packages/pixels/transform/kernels/cuda/operators.cuh'
 const OPERATORS = 'packages/pixels/operators'
 const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
+const BUILDERS = 'packages/all/builders.ts'
 const DEFINE = 'docs/define.md'
 const PROTOCOL = 'docs/protocol.md'
 /** It runs outside of the package, and imports nothing of it. */
@@ -237,6 +239,8 @@ export async function generatedFiles(root, importModule) {
     constant(random('ROUNDS')),
   ])
   files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
+  files[`${PYTHON}/sources.py`] = await sourcesModule(root, importModule)
+  files[BUILDERS] = await builderExports(root, importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(
