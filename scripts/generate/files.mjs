@@ -15,12 +15,14 @@ import {
   records,
 } from './python.mjs'
 import { readTable } from './read.mjs'
+import { builderExports, sourcesModule } from './sources.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
 const DISPATCH = 'packages/pixels/transform/kernels/cuda/operators.cuh'
 const OPERATORS = 'packages/pixels/operators'
 const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
+const BUILDERS = 'packages/all/builders.ts'
 const DEFINE = 'docs/define.md'
 const PROTOCOL = 'docs/protocol.md'
 /** It runs outside of the package, and imports nothing of it. */
@@ -51,7 +53,6 @@ export async function generatedFiles(root, importModule) {
   const judge = await table('packages/core/deliver/node/judge-facts.ts')
   const launchers = await table('packages/core/deliver/launcher-facts.ts')
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
-  const stall = await table('packages/observe/stall.ts')
   const thresholds = await table('packages/observe/verdict/thresholds.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
@@ -183,11 +184,10 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'protocol',
-    'core/deliver/protocol-facts.ts and packages/observe',
+    'packages/core/deliver/protocol-facts.ts and observe',
     'What the engine and its clients agree on.',
     [
-      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
-      constant(stall('STALL')),
+      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
       constant(thresholds('LEAST_PART')),
       constant({
         name: 'OLDEST_NODE',
@@ -239,6 +239,8 @@ export async function generatedFiles(root, importModule) {
     constant(random('ROUNDS')),
   ])
   files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
+  files[`${PYTHON}/sources.py`] = await sourcesModule(root, importModule)
+  files[BUILDERS] = await builderExports(root, importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(

@@ -7,9 +7,9 @@
  * through here untouched: a wrapper is no leaf.
  */
 
-import type { TokenRows } from '../../llm/tokens/token-rows.js'
 import type { Random } from '../basics/random.js'
 import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
+import type { TokenRows } from './token-rows.js'
 
 /**
  * All members of the contract. One that is optional there may be `undefined` here, but it must be written: a class that

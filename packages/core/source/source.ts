@@ -8,7 +8,6 @@
  * in every maker, is quick and synchronous, and makes a Source of the manifest.
  */
 
-import type { TokenRows } from '../../llm/tokens/token-rows.js'
 import type { Random } from '../basics/random.js'
 import type { NormalMegatron } from '../define/order-types.js'
 import type { SourceJson } from '../define/types.js'
@@ -16,6 +15,7 @@ import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
 import type { UnitColumn } from './columnar/view.js'
 import type { Layout } from './layout.js'
+import type { TokenRows } from './token-rows.js'
 
 export type { ArrayColumn, Column, Tile } from './column.js'
 export type { Layout } from './layout.js'
@@ -133,10 +133,7 @@ export interface Source {
   ): readonly (UnitColumn | undefined)[]
   /** Samples are what `unitColumns` of the leaf tells, as it is: true for such a leaf, and for wrappers that only select rows. */
   readonly asInUnits?: boolean
-  /**
-   * Rows of tokens: how they lie in their files. Where fields are columns that this names, rows are made without `sample`, which
-   * must give the same values. Wrappers that only select rows hand it on.
-   */
+  /** Rows of tokens. Where fields are columns that this names, rows are made without `sample`, which must give the same values. */
   readonly tokenRows?: TokenRows
   /**
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
@@ -187,6 +184,8 @@ export interface Manifest {
   stamp?: string
   /** A hash of what decides values and is no data, such as the text of a kernel: part of the content hash. */
   content?: string
+  /** The names of the classes of `label` by number, where a folder has them; or of each column of a table. */
+  classes?: string[] | Readonly<Record<string, string[]>>
   /** Rows of tokens: how many of them are trained on in an epoch. Places that are only filled up are not. */
   trained?: number
   /** Rows of one epoch, where the source has several epochs behind each other. */
@@ -236,4 +235,19 @@ export interface Nesting {
 export interface SourceKind<Json = unknown> {
   open(json: Json, context: OpenContext, nesting: Nesting): Promise<Manifest>
   attach(manifest: Manifest, nesting: Nesting): Source
+  /** The files in which samples lie, without opening them: indexes and lists of classes lie beside them. */
+  shards?(json: Json, root: string): Promise<string[]>
+  /** Reads a list of files of this kind, which make a blend. `folder`: they may lie there besides in that of the list. */
+  list?(list: string, root: string, folder?: string): Promise<ListedFile[]>
+}
+
+/** A line of such a list. */
+export interface ListedFile {
+  line: number
+  weight: number
+  /** The file's full name, without an ending. */
+  prefix: string
+  corpus: string
+  /** Unlike that of any other file of the corpus: the name without its folders, or all that the list has of it. */
+  name: string
 }

@@ -1,9 +1,9 @@
 /** A job: everything a maker needs to know of one ring, as plain data that is posted to its thread once. */
 
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import type { SampleWhere } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import type { FieldMaking } from '../../define/making.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { OrderData } from '../../order/compile.js'
 import type { Manifest } from '../../source/source.js'

@@ -4,10 +4,10 @@
  * folder until the data or the field change.
  */
 import { createHash } from 'node:crypto'
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { contentHash } from '../../define/hash.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { Lengths } from '../../order/bins/plan.js'
 import type { IndexColumn, OnProgress, Source } from '../../source/source.js'

@@ -3,14 +3,13 @@
  * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
  */
 
-import { tellOfClasses } from '../../../formats/files/classes.js'
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { columnLimits } from '../../define/limits.js'
 import { isOpenField } from '../../define/operators/number.js'
 import { tokenizing } from '../../define/operators/text.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import {
@@ -23,6 +22,7 @@ import {
   withChanges,
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
+import { tellOfClasses } from '../../source/classes.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'

@@ -3,7 +3,6 @@
  * `source` that holds the name, and the name stands before their ids. `blend.ts` and `zip.ts` make them.
  */
 
-import type { TokenRows } from '../../../llm/tokens/token-rows.js'
 import { nearest, SourceError } from '../../basics/errors.js'
 import type {
   Column,
@@ -18,6 +17,7 @@ import type {
   WholeFile,
 } from '../source.js'
 import { SourceWrapper } from '../source-wrapper.js'
+import type { TokenRows } from '../token-rows.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
@@ -138,12 +138,8 @@ class RenamedSource extends SourceWrapper {
   override get tokenRows(): TokenRows | undefined {
     const { tokenRows: rows } = this.source
     if (rows === undefined) return undefined
-    const here = (name: string): string => this.rename[name] ?? name
-    const columns = Object.entries(rows.columns).map(([name, ahead]) => [here(name), ahead])
-    return Object.create(rows, {
-      columns: { value: Object.fromEntries(columns) },
-      targets: { value: rows.targets.map(here) },
-    })
+    const columns = Object.entries(rows.columns).map(([name, column]) => [this.rename[name] ?? name, column])
+    return Object.create(rows, { columns: { value: Object.fromEntries(columns) } })
   }
 
   protected override columnsBelow(columns: readonly string[]): readonly string[] {

@@ -4,11 +4,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { TokenRows } from '../../../llm/tokens/token-rows.js'
 import { SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
 import type { IndexColumn, Manifest, Nesting, Source } from '../source.js'
 import { SourceWrapper } from '../source-wrapper.js'
+import type { TokenRows } from '../token-rows.js'
 import { combinedFingerprint } from './combined.js'
 import { withBoundaries } from './unit-boundaries.js'
 
