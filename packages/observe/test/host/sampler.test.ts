@@ -285,7 +285,7 @@ describe('GPU', () => {
   const nvml = (percent: () => number) =>
     ({
       describe: () => ({ name: 'H200' }),
-      read: () => ({ memory: { used: 5 }, power: { now: Number.NaN }, utilization: { gpu: percent() } }),
+      read: () => ({ memory: { used: 5 }, watts: Number.NaN, utilization: percent() }),
       close: () => {},
     }) as unknown as Nvml
 
