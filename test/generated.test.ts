@@ -21,7 +21,7 @@ test('every generated file says from which TypeScript file it comes', () => {
   for (const [path, text] of Object.entries(files)) {
     const said = text.match(/(?:<!--|#) generated: .*/g) ?? [text.split('#pragma')[0]]
     for (const line of said) {
-      const sources = line.match(/src\/[\w/-]+\.ts/g) ?? []
+      const sources = line.match(/packages\/[\w/-]+\.ts/g) ?? []
       expect(sources.length, `${path}: ${line}`).toBeGreaterThan(0)
       for (const source of sources) expect(existsSync(join(root, source)), source).toBe(true)
     }

@@ -2,6 +2,7 @@
  * An open feed that is watched from its engine's process: one timer, a record a second, for the run log (option `log`) and
  * for what else listens. Loaded when one of them is wanted.
  */
+
 import { hostname } from 'node:os'
 import { factsOf } from '../../../observe/account/collect.js'
 import type { SpanSource, SpansOf } from '../../../observe/account/source.js'
@@ -13,9 +14,8 @@ import { version } from '../../basics/version.js'
 import { monotonicMs } from '../../spans/clock.js'
 import { SpanFile } from '../../spans/file.js'
 import { allowedCores } from '../../system/process/limits.js'
-import type { OpenedOptions } from '../options.js'
+import type { LogOptions, OpenedOptions } from '../options.js'
 import { LateSpans } from './late-spans.js'
-import type { LogOptions } from './options.js'
 
 /** How often it is looked (ms). */
 const OFTEN = 1000
