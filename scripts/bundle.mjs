@@ -114,7 +114,8 @@ function withFormatTypes(build) {
   return {
     name: 'format-types',
     transform(code, id) {
-      if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
+      // TypeScript names some modules of other packages by the package.
+      if (id !== types) return { code: code.replace(ADDED, '').replaceAll('"@millrace/', `"${build}/`) }
       const files = readdirSync(build, { recursive: true }).filter(file => file.endsWith('format.d.ts'))
       const added = files.flatMap(file => {
         const text = readFileSync(join(build, file), 'utf8')

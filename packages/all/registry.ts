@@ -2,6 +2,7 @@
 import { addNames } from '../core/basics/mistakes.js'
 import { addFormats, addKind } from '../core/define/format.js'
 import { addOperators, type OperatorFacts } from '../core/define/operator.js'
+import { addTokenizers } from '../core/define/tokenizer.js'
 import { addOwnFormats } from '../core/source/own-formats.js'
 import { useRegistry } from '../core/system/node/registry.js'
 import { arrowFormat } from '../formats/arrow/format.js'
@@ -29,5 +30,6 @@ addFormats(arrowFormat, parquetFormat, tfrecordFormat, jsonlFormat, npzFormat, n
 addFormats(hdf5Format, netcdf4Format, zarrFormat, csvFormat, textFormat, mdsFormat, litdataFormat)
 addFormats(tokensFormat, chatFormat)
 addKind('pathed', async () => (await import('../formats/pathed/pathed.js')).pathed)
+addTokenizers(async () => (await import('../llm/tokenize/open.js')).tokenizers)
 addOperators(OPERATORS as unknown as Record<string, OperatorFacts>)
 addNames(namesElsewhere())

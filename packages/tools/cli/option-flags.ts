@@ -42,7 +42,13 @@ export function optionsOf(verb: Verb, values: object): OpenOptions {
     const value = given[flag.name ?? name]
     if (value === undefined) continue
     const { shape } = OPTIONS[name as keyof OpenOptions]
-    options[name] = shape(flag.read === undefined ? value : flag.read(value as string), `options.${name}`)
+    options[name] = shape(read(flag, value), `options.${name}`)
   }
   return options as OpenOptions
+}
+
+/** What a flag's value means. Amounts may be fractions of a unit: `0.29B`. */
+function read({ type, read }: OptionFlag, value: unknown): unknown {
+  if (type === 'amount') return Math.ceil(value as number)
+  return read === undefined ? value : read(value as string)
 }

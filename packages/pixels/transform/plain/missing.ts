@@ -1,9 +1,9 @@
 /** The program of a field for samples that lack its columns: what the definition says stands for them. */
 import { elements } from '../../../core/basics/dtype.js'
 import { missingNumber } from '../../../core/define/check/missing.js'
+import type { Tokenizer } from '../../../core/define/tokenizer.js'
 import type { MissingJson, NormalField } from '../../../core/define/types.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
-import type { Tokenizer } from '../../../llm/tokenize/tokenizer.js'
 import type { DenseProgram, VaryingProgram } from '../field.js'
 import { arrayOf, encoder } from './encode.js'
 import { tokenRows } from './token-field.js'

@@ -85,7 +85,7 @@ export const run = command({
       allowCode: true, // loadFeed has refused what may not run
       state,
       epochs: given.epochs ?? (limited ? null : 1),
-      progress: (...told) => opening.set(...told),
+      progress: (...reported) => opening.set(...reported),
       notice,
     })
     try {
@@ -144,7 +144,7 @@ async function feedTrainer(
     unit: 'steps',
     ...(!keep.endless && { total: loader.loopSteps }),
   })
-  const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
+  const reported = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const interrupt = new AbortController()
   const forget = endsItself(() => interrupt.abort())
@@ -158,7 +158,7 @@ async function feedTrainer(
     },
   })
   forget()
-  told?.()
+  reported?.()
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from

@@ -12,7 +12,7 @@ import { until } from '../../../../../test/support/until.js'
 import type { EngineTuner, TunedRing } from '../../../../observe/tune/engine-tuner.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build'
+  process.env.MILLRACE_BUILT = 'build/all'
 })
 
 const { EngineTuner: Tuner } = (await import(
