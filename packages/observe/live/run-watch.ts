@@ -169,8 +169,8 @@ function gpuName(): string | null {
 const NAMED_BY = ['TORCHELASTIC_RUN_ID', 'MASTER_ADDR', 'MASTER_PORT', 'SLURM_JOB_ID', 'SLURM_STEP_ID']
 
 function runName(): string | null {
-  const told = NAMED_BY.flatMap(name => (process.env[name] ? [`${name}=${process.env[name]}`] : []))
-  return told.length === 0 ? null : told.join(' ')
+  const reported = NAMED_BY.flatMap(name => (process.env[name] ? [`${name}=${process.env[name]}`] : []))
+  return reported.length === 0 ? null : reported.join(' ')
 }
 
 /**

@@ -34,7 +34,7 @@ export class Judge {
   private rows = 0
   private named: string[] = []
   /** As many different ones were told of. */
-  private told = 0
+  private reported = 0
 
   constructor(
     private readonly onError: NormalFeed['onError'],
@@ -110,8 +110,8 @@ export class Judge {
     }
     this.rows = 0
     this.named = []
-    if (rows === 0 || this.count === this.told) return undefined
-    this.told = this.count
+    if (rows === 0 || this.count === this.reported) return undefined
+    this.reported = this.count
     const more = rows > named.length ? ` and ${rows - named.length} more` : ''
     const done = this.onError.policy === 'mask' ? 'masked' : 'dropped'
     return `epoch ${epoch}: ${rows} bad sample${rows === 1 ? '' : 's'} ${done}: ${named.join(', ')}${more}`

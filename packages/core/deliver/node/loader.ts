@@ -125,18 +125,18 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   /** One epoch; or, with the options `epochs` or `steps`, as much as they say. */
   [Symbol.asyncIterator](): AsyncGenerator<B, void, undefined> {
     if (this.loops.underWay) this.endLoop('left')
-    return this.batches(this.loops.turn())
+    return this.batches(this.loops.newLoop())
   }
 
-  private async *batches(turn: number): AsyncGenerator<B, void, undefined> {
+  private async *batches(loopId: number): AsyncGenerator<B, void, undefined> {
     await this.ready
     this.checkOpen()
     let asked = performance.now()
-    await this.loops.inTurn(() => this.beginLoop(turn))
+    await this.loops.oneAtATime(() => this.beginLoop(loopId))
     let how: Ending = 'left'
     try {
-      while (this.loops.check(turn) && this.handed < this.until) {
-        yield (await this.loops.inTurn(() => this.next(asked, turn))) as B
+      while (this.loops.check(loopId) && this.handed < this.until) {
+        yield (await this.loops.oneAtATime(() => this.next(asked, loopId))) as B
         asked = this.consumer.stepped()
       }
       how = 'finished'
@@ -144,7 +144,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       how = 'failed'
       throw error
     } finally {
-      if (this.loops.has(turn)) this.endLoop(how)
+      if (this.loops.has(loopId)) this.endLoop(how)
     }
   }
 
@@ -158,8 +158,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     else if (!this.closing) this.moveTo ??= following
   }
 
-  private async beginLoop(turn: number): Promise<void> {
-    this.loops.check(turn)
+  private async beginLoop(loopId: number): Promise<void> {
+    this.loops.check(loopId)
     if (this.loaded) this.takeUp(this.loaded)
     if (this.rank === 0) this.tell(this.loops.notice(this.moveTo))
     while (this.moveTo) await this.move(this.moveTo) // a state may be loaded meanwhile
@@ -171,8 +171,8 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** The next batch, which the program asked for at `requested`. */
-  private async next(requested: number, turn: number): Promise<Batch<Record<string, unknown>>> {
-    this.loops.check(turn)
+  private async next(requested: number, loopId: number): Promise<Batch<Record<string, unknown>>> {
+    this.loops.check(loopId)
     this.releaseCurrent()
     // A batch that is ready costs no wait: without this a program would never get to its timers and signals.
     if (performance.now() - this.turned >= TURN) {
@@ -186,7 +186,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.counters.waited(asked)
     const { epoch, position, stepInEpoch, nextState } = this.steps.at(this.handed)
     try {
-      this.loops.check(turn)
+      this.loops.check(loopId)
       // Bad samples are counted at delivery, in order; the policy or the budget may end the run here.
       this.tell(this.judge.taken(taken, epoch, nextState.epoch > epoch))
     } catch (error) {
@@ -268,7 +268,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
    */
   async setWeights(weights: Record<string, number> | number[]): Promise<void> {
     await this.ready
-    await this.loops.inTurn(() => this.weigh(weights))
+    await this.loops.oneAtATime(() => this.weigh(weights))
   }
 
   private async weigh(weights: Record<string, number> | number[]): Promise<void> {

@@ -80,7 +80,7 @@ export class Session {
       const answer = await this.answer(request)
       if (answer !== undefined) this.say({ ...name, ...answer })
     } catch (error) {
-      this.say({ ...name, error: told(error as Error) })
+      this.say({ ...name, error: errorJson(error as Error) })
     }
   }
 
@@ -95,7 +95,7 @@ export class Session {
   fail(error: Error): void {
     if (this.said) return
     this.said = true
-    this.say({ failed: told(error) })
+    this.say({ failed: errorJson(error) })
   }
 
   async close(): Promise<void> {
@@ -297,7 +297,7 @@ function trainerOf({ pid, trainer }: OpenRequest): Trainer {
 }
 
 /** An error as the client gets it: its tag and message; of a bug also where it happened. */
-function told(error: Error): { tag: string; message: string } {
+function errorJson(error: Error): { tag: string; message: string } {
   if (error instanceof MillraceError) return { tag: error.tag, message: error.message }
   return { tag: 'Bug', message: error.stack ?? error.message }
 }
