@@ -21,5 +21,5 @@ export const chatFormat: Format<ChatJson> = {
   shape: chatParser((value, path) => parseSource(value, path, false)),
   facts: { selectsByIndex: true, remade: true, untitled: true },
   inner: inside,
-  load: async () => (await import('./chat.js')).chat,
+  load: async () => (await import('./pairs-source.js')).chat,
 }

@@ -1,5 +1,4 @@
 /** Pairs while a feed runs: a prompt and two answers, each of its own length, from the kept tokens. */
-
 import { pairColumns } from '../../core/define/check/tokens/chat.js'
 import type { PairColumn } from '../../core/define/token-types.js'
 import type { ChatJson } from '../../core/define/types.js'
@@ -12,6 +11,7 @@ import type {
   Nesting,
   Pieces,
   Source,
+  SourceKind,
 } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 
@@ -136,4 +136,9 @@ export class PairsSource implements Source {
     const room = part === 0 ? length : length - (starts[first + 1] - starts[first])
     return [from, Math.min(to, from + room)]
   }
+}
+
+export const chat: SourceKind<ChatJson> = {
+  open: async (json, context, nesting) => (await import('./open.js')).openChat(json, context, nesting),
+  attach: (manifest, { attach }) => new PairsSource(manifest as PairsManifest, attach),
 }

@@ -71,7 +71,7 @@ export async function prepareChat(
         }
       },
     })
-    return writer.commit(told)
+    return await writer.commit(told)
   } catch (error) {
     writer.discard()
     throw error

@@ -19,5 +19,5 @@ export const tokensFormat: Format<TokensJson> = {
   example: { path: 'corpus-*.bin', length: 2048, pack: 'bestFit' },
   shape,
   facts: { selectsByIndex: true, untitled: true },
-  load: async () => (await import('./tokens.js')).tokens,
+  load: async () => (await import('./tokens-source.js')).tokens,
 }

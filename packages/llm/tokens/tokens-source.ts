@@ -1,15 +1,22 @@
 /** Rows of tokens while a feed runs: their byte ranges, and their columns. Which tokens stand in which row, rows/ says. */
 import { type TokenShape, tokenColumns } from '../../core/define/check/tokens/fields.js'
-import type { TokenColumn } from '../../core/define/token-types.js'
-import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
+import type { TokenColumn, TokensJson } from '../../core/define/token-types.js'
+import type {
+  Column,
+  IndexColumn,
+  Layout,
+  Manifest,
+  Need,
+  Pieces,
+  Source,
+  SourceKind,
+} from '../../core/source/source.js'
+import type { ByteRange } from '../../core/store/store.js'
 import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
-import type { SideFile, TokenFile } from './formats/token-file.js'
-import { BinRows } from './rows/bin-rows.js'
+import { type SideFile, TOKEN_BYTES, type TokenFile } from './formats/token-file.js'
 import { type ConcatData, ConcatRows } from './rows/concat-rows.js'
-import { DocumentRows } from './rows/document-rows.js'
-import type { KeptRows } from './rows/kept-rows.js'
 import { type MegatronData, MegatronRows } from './rows/megatron-rows.js'
-import { rangeOf } from './rows/range.js'
+import { BinRows, DocumentRows, type KeptRows } from './rows/packed-rows.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
 import { Segments } from './rows/segments.js'
@@ -284,4 +291,19 @@ export class TokensSource implements Source {
       if (files[run] !== files[run - 1])
         yield { at: Math.ceil(starts[run] / this.shape.length), of: files[run] }
   }
+}
+
+export const tokens: SourceKind<TokensJson> = {
+  open: async (json, context) => (await import('./open.js')).openTokens(json, context),
+  list: async (...of) => (await import('./list.js')).readTokenList(...of),
+  attach: manifest => new TokensSource(manifest as TokensManifest),
+}
+
+export function rangeOf(
+  { path, begin, dtype, version }: TokenFile,
+  offset: number,
+  tokens: number,
+): ByteRange {
+  const bytes = TOKEN_BYTES[dtype]
+  return { file: path, offset: begin + offset * bytes, length: tokens * bytes, was: version }
 }
