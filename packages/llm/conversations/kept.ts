@@ -57,8 +57,8 @@ export function readKept(path: string): KeptChat | undefined {
   } catch {
     return undefined
   }
-  const { files: _, ...told } = summary
-  return { ...told, ...pathsOf(path) }
+  const { files: _, ...reported } = summary
+  return { ...reported, ...pathsOf(path) }
 }
 
 function pathsOf(path: string): Record<(typeof ENDINGS)[number], string> {

@@ -111,7 +111,7 @@ test('columns are looked for when the feed is opened', async () => {
   )
   await expect(plan('nmae', { missing: 0 })).rejects.toThrow(/"missing" does not help/)
   await plan('nope|a')
-  writeFileSync(join(root, 'rows.jsonl'), '{"a":1}\n'.repeat(200) + '{"late":1}\n')
+  writeFileSync(join(root, 'rows.jsonl'), `${'{"a":1}\n'.repeat(200)}{"late":1}\n`)
   const jsonl = (from: string, rest: Partial<FieldJson> = {}, notice?: (text: string) => void) =>
     planFeed(
       normalizeFeed(table({ x: { from, as: 'float', ...rest } }, { source: { jsonl: 'rows.jsonl' } }), root),
@@ -119,9 +119,9 @@ test('columns are looked for when the feed is opened', async () => {
     )
   await jsonl('late')
   await expect(jsonl('b')).rejects.toThrow(/no column "b"/)
-  const told: string[] = []
-  await jsonl('b', { missing: 0 }, text => told.push(text))
-  expect(told.join()).toMatch(/None of the first 1024 samples has it/)
+  const reported: string[] = []
+  await jsonl('b', { missing: 0 }, text => reported.push(text))
+  expect(reported.join()).toMatch(/None of the first 1024 samples has it/)
 })
 
 test('the builders write the same', () => {

@@ -69,13 +69,13 @@ async function checkDocuments(index: TokenIndex, stores: Stores, problems: Probl
 }
 
 /** Problems of a kind that are told in words. */
-const TOLD = 3
+const MOST_REPORTED = 3
 
 export interface Problem {
   kind: string
   count: number
   /** The first of them. */
-  told: string[]
+  reported: string[]
 }
 
 export class Problems {
@@ -84,11 +84,11 @@ export class Problems {
   add(kind: string, text: string): void {
     let problem = this.all.find(one => one.kind === kind)
     if (problem === undefined) {
-      problem = { kind, count: 0, told: [] }
+      problem = { kind, count: 0, reported: [] }
       this.all.push(problem)
     }
     problem.count++
-    if (problem.told.length < TOLD) problem.told.push(text)
+    if (problem.reported.length < MOST_REPORTED) problem.reported.push(text)
   }
 }
 

@@ -36,7 +36,7 @@ class FullSource implements Required<Source> {
   readonly asInUnits = true
   readonly tokenRows: TokenRows
   readonly runs: Float64Array
-  readonly foreseen: unknown[] = []
+  readonly enqueued: unknown[] = []
 
   constructor(
     readonly count: number,
@@ -81,8 +81,8 @@ class FullSource implements Required<Source> {
   }
 
   wholeFile(row: number) {
-    const [column, told] = this.columnNames
-    return { column, extension: `e${row}`, byExtension: true, told: [told] }
+    const [column, reported] = this.columnNames
+    return { column, extension: `e${row}`, byExtension: true, reported: [reported] }
   }
 
   present(row: number) {
@@ -108,8 +108,8 @@ class FullSource implements Required<Source> {
     return pieces.map(piece => Buffer.from(`unit ${unit}: ${asText(piece)}`))
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    this.foreseen.push([row, [...columns], epoch, random])
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.enqueued.push([row, [...columns], epoch, random])
   }
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
@@ -236,8 +236,12 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   index: ({ source, column }, row, { row: below }) => expect(source.index(column('b'))?.at(row)).toBe(below),
   where: ({ source }, row, { part, row: below }) => expect(source.where?.(row)).toEqual(part.where(below)),
   wholeFile: ({ source, column }, row, { part, row: below }) => {
-    const { column: bytes, told, ...file } = part.wholeFile(below)
-    expect(source.wholeFile?.(row)).toEqual({ column: column(bytes), told: told.map(column), ...file })
+    const { column: bytes, reported, ...file } = part.wholeFile(below)
+    expect(source.wholeFile?.(row)).toEqual({
+      column: column(bytes),
+      reported: reported.map(column),
+      ...file,
+    })
   },
   present: ({ source, column }, row, { part, row: below }) => {
     expect(source.present?.(row).columns).toContain(column('a'))
@@ -286,11 +290,11 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
     expect(rows!.columns).toEqual({ [column('a')]: { ahead: 0, trains: true } })
     expect(rows!.maker).toBe(part.tokenRows.maker)
   },
-  foresee: ({ source }, row, { part, row: below, wanted }) => {
+  enqueueRow: ({ source }, row, { part, row: below, wanted }) => {
     const random = new Random()
-    source.foresee?.(row, wanted, 7, random)
-    expect(part.foreseen.at(-1)).toEqual([below, expect.arrayContaining(['a', 'b']), 7, random])
-    expect((part.foreseen.at(-1) as unknown[])[3]).toBe(random)
+    source.enqueueRow?.(row, wanted, 7, random)
+    expect(part.enqueued.at(-1)).toEqual([below, expect.arrayContaining(['a', 'b']), 7, random])
+    expect((part.enqueued.at(-1) as unknown[])[3]).toBe(random)
   },
   sample: ({ source, column }, row, { part, row: below, wanted }) => {
     const nothing = { ranges: [], units: [] }
