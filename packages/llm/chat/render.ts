@@ -12,7 +12,7 @@ import {
   type PlainPair,
   readConversation,
 } from './conversation.js'
-import type { Marks } from './jinja/run.js'
+import type { Marks } from './jinja/scope.js'
 import type { Json, JsonObject } from './json.js'
 import { type ContentMarks, markContents, type Piece, split } from './pieces.js'
 import { type ChatTemplate, freeMarks, type Given, type Rendered, textsOf } from './template.js'

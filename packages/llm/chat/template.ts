@@ -4,7 +4,8 @@
  */
 import { DecodeError, MillraceError } from '../../core/basics/errors.js'
 import { globalsOf } from './jinja/builtins/globals.js'
-import { type Marks, Meter, Output, Scope } from './jinja/run.js'
+import { Meter, Output } from './jinja/meter.js'
+import { type Marks, Scope } from './jinja/scope.js'
 import { parse, type Statement } from './jinja/statements.js'
 import type { Value } from './jinja/values.js'
 import type { Json, JsonObject } from './json.js'

@@ -11,7 +11,6 @@ import type {
   Nesting,
   Pieces,
   Source,
-  SourceKind,
 } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 
@@ -136,9 +135,4 @@ export class PairsSource implements Source {
     const room = part === 0 ? length : length - (starts[first + 1] - starts[first])
     return [from, Math.min(to, from + room)]
   }
-}
-
-export const chat: SourceKind<ChatJson> = {
-  open: async (json, context, nesting) => (await import('./open.js')).openChat(json, context, nesting),
-  attach: (manifest, { attach }) => new PairsSource(manifest as PairsManifest, attach),
 }

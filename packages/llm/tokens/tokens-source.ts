@@ -1,16 +1,7 @@
 /** Rows of tokens while a feed runs: their byte ranges, and their columns. Which tokens stand in which row, rows/ says. */
 import { type TokenShape, tokenColumns } from '../../core/define/check/tokens/fields.js'
-import type { TokenColumn, TokensJson } from '../../core/define/token-types.js'
-import type {
-  Column,
-  IndexColumn,
-  Layout,
-  Manifest,
-  Need,
-  Pieces,
-  Source,
-  SourceKind,
-} from '../../core/source/source.js'
+import type { TokenColumn } from '../../core/define/token-types.js'
+import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
 import type { ByteRange } from '../../core/store/store.js'
 import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
 import { type SideFile, TOKEN_BYTES, type TokenFile } from './formats/token-file.js'
@@ -291,12 +282,6 @@ export class TokensSource implements Source {
       if (files[run] !== files[run - 1])
         yield { at: Math.ceil(starts[run] / this.shape.length), of: files[run] }
   }
-}
-
-export const tokens: SourceKind<TokensJson> = {
-  open: async (json, context) => (await import('./open.js')).openTokens(json, context),
-  list: async (...of) => (await import('./list.js')).readTokenList(...of),
-  attach: manifest => new TokensSource(manifest as TokensManifest),
 }
 
 export function rangeOf(

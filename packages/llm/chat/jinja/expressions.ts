@@ -4,7 +4,7 @@ import { applyFilter, hasFilter } from './builtins/filters.js'
 import { applyTest } from './builtins/tests.js'
 import { TokenReader } from './lexer.js'
 import { attribute, called, item, negated, operate, slice } from './operators.js'
-import type { Scope } from './run.js'
+import type { Scope } from './scope.js'
 import {
   integer,
   isDict,

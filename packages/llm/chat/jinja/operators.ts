@@ -2,7 +2,7 @@
 import { Float } from '../json.js'
 import { formatted } from './builtins/format.js'
 import { dictMethod, listMethod, textMethod } from './builtins/methods.js'
-import type { Meter } from './run.js'
+import type { Meter } from './meter.js'
 import {
   Attributed,
   compare,

@@ -1,8 +1,9 @@
 /** Jinja's statements: a template becomes functions that print into an output. */
 import { type Expression, ExpressionParser, given } from './expressions.js'
 import { lex } from './lexer.js'
+import { Output } from './meter.js'
 import { called } from './operators.js'
-import { Output, type Scope } from './run.js'
+import type { Scope } from './scope.js'
 import {
   Attributed,
   equal,

@@ -1,6 +1,6 @@
 /** Values of a template: JSON as conversations have it, and what Python has besides. Compared, ordered and printed as Python does. */
 import { Float, floatText } from '../json.js'
-import { type Meter, Output } from './run.js'
+import { type Meter, Output } from './meter.js'
 
 export type Key = string | number | bigint | boolean | null
 export type Dict = ReadonlyMap<Key, Value>

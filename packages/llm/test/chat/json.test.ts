@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toJson } from '../../chat/jinja/builtins/to-json.js'
-import { Meter } from '../../chat/jinja/run.js'
+import { Meter } from '../../chat/jinja/meter.js'
 import { Float, floatText, type Json, parseJson } from '../../chat/json.js'
 
 const DUMPS = { ascii: false, separators: [', ', ': '], sort: false } as const

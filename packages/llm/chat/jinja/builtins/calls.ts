@@ -1,5 +1,5 @@
 /** Builtins of templates: their parameters by name, as calls give them, and the functions behind them. */
-import type { Meter } from '../run.js'
+import type { Meter } from '../meter.js'
 import { Func, isInteger, isText, str, truth, typeOf, type Value } from '../values.js'
 
 /** The arguments of a call, by the names of parameters. What was not given is undefined. */

@@ -1,7 +1,7 @@
 /** Jinja's filters. */
 import { Float } from '../../json.js'
+import type { Meter } from '../meter.js'
 import { attribute, negated, operate } from '../operators.js'
-import type { Meter } from '../run.js'
 import {
   integer,
   isDict,

@@ -1,6 +1,6 @@
 /** `text % values` and `text.format(…)`, as far as templates use them. */
 import { Float } from '../../json.js'
-import { type Meter, Output } from '../run.js'
+import { type Meter, Output } from '../meter.js'
 import { integer, isNumber, isText, type List, numberOf, str, typeOf, type Value } from '../values.js'
 import type { Args } from './calls.js'
 

@@ -1,6 +1,6 @@
 /** Functions that every template may call. */
 import { DecodeError } from '../../../../core/basics/errors.js'
-import type { Meter } from '../run.js'
+import type { Meter } from '../meter.js'
 import {
   Attributed,
   type Call,

@@ -1,7 +1,7 @@
 /** Filters of lists: sorting, choosing, grouping. */
 
+import type { Meter } from '../meter.js'
 import { item } from '../operators.js'
-import type { Meter } from '../run.js'
 import {
   caseless,
   compare,

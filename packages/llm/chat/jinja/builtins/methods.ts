@@ -1,6 +1,6 @@
 /** Methods of Python's texts, lists and dicts, as far as templates use them. Those that change a value are refused, as in Jinja's sandbox. */
 
-import type { Meter } from '../run.js'
+import type { Meter } from '../meter.js'
 import {
   type Dict,
   equal,

@@ -1,7 +1,7 @@
 /** Jinja's tests: what may stand behind `is`. */
 import { Float } from '../../json.js'
+import type { Meter } from '../meter.js'
 import { contains, operate } from '../operators.js'
-import type { Meter } from '../run.js'
 import {
   Attributed,
   equal,

@@ -1,6 +1,6 @@
 /** The filter `tojson` as transformers has it: Python's json.dumps, without the escapes for HTML. */
 import { Float, floatText } from '../../json.js'
-import { type Meter, Output } from '../run.js'
+import { type Meter, Output } from '../meter.js'
 import { compareTexts, isDict, isInteger, isList, isText, Missing, typeOf, type Value } from '../values.js'
 
 export interface ToJsonOptions {

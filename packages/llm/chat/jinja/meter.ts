@@ -1,6 +1,5 @@
 /** What a template may cost: it is data of others, and may neither hold the process up nor fill its memory. */
 import { DecodeError } from '../../../core/basics/errors.js'
-import { type List, orMissing, type Value } from './values.js'
 
 /** Characters of any text that a template makes. */
 const MOST_CHARACTERS = 32 << 20
@@ -53,58 +52,5 @@ export class Output {
 
   text(): string {
     return this.parts.join('')
-  }
-}
-
-/** What stands before and behind the text of a generation block. */
-export interface Marks {
-  open: string
-  close: string
-}
-
-/** One rendering. */
-export interface Run {
-  meter: Meter
-  marks: Marks
-  /** The number of each message, which loops and variables hand on. */
-  messages: ReadonlyMap<Value, number>
-  globals: ReadonlyMap<string, Value>
-}
-
-export class Scope {
-  readonly variables = new Map<string, Value>()
-
-  constructor(
-    readonly run: Run,
-    readonly parent?: Scope,
-    /** Of a loop's body. */
-    private readonly loop?: { items: List; at: number },
-  ) {}
-
-  inner(loop?: { items: List; at: number }): Scope {
-    return new Scope(this.run, this, loop)
-  }
-
-  get(name: string): Value {
-    for (let at: Scope | undefined = this; at !== undefined; at = at.parent) {
-      const found = at.variables.get(name)
-      if (found !== undefined) return found
-    }
-    return orMissing(this.run.globals.get(name), name)
-  }
-
-  /** The message of the innermost loop or variable; undefined where there is none, or more than one. */
-  message(): number | undefined {
-    const { messages } = this.run
-    for (let at: Scope | undefined = this; at !== undefined; at = at.parent) {
-      const values = at.loop === undefined ? at.variables.values() : [at.loop.items[at.loop.at]]
-      const found = new Set<number>()
-      for (const value of values) {
-        const number = messages.get(value)
-        if (number !== undefined) found.add(number)
-      }
-      if (found.size > 0) return found.size === 1 ? [...found][0] : undefined
-    }
-    return undefined
   }
 }
