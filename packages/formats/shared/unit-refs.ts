@@ -1,5 +1,5 @@
 /** References to units, made once and given to all rows of a unit: the engine then plans a unit once, not once a claim. */
-import type { Leaf, UnitRef } from './source.js'
+import type { Leaf, UnitRef } from '../../core/source/source.js'
 
 /** References that are kept: more than a window or a batch has of units, mostly. */
 const KEPT = 64

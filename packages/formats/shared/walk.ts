@@ -7,9 +7,9 @@ import { createHash, type Hash } from 'node:crypto'
 import { type Dir, type Dirent, type Stats, statSync } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
-import { SourceError } from '../../basics/errors.js'
-import { kindOf } from '../../system/files/regular.js'
-import { NumberBuilder, TextBuilder } from '../index/columns.js'
+import { SourceError } from '../../core/basics/errors.js'
+import { NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
+import { kindOf } from '../../core/system/files/regular.js'
 import { type Counted, LinkCounter } from './within.js'
 
 /** Folder entries fetched from the system at once. */

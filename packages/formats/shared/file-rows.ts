@@ -1,5 +1,5 @@
 /** Which of several files holds a row: the rows of the first file come first, then those of the second, and so on. */
-import { copiedBytes } from '../system/memory/mmap.js'
+import { copiedBytes } from '../../core/system/memory/mmap.js'
 
 export class FileRows {
   readonly count: number

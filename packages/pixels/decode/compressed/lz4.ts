@@ -4,10 +4,10 @@
  * A bare block says nothing of its size. python-lz4 and numcodecs write it in front, as a u32: that is taken as such
  * if the rest decompresses to exactly as many bytes.
  */
-import { DecodeError } from '../../basics/errors.js'
-import { cut, TooLarge } from '../faults.js'
-import { blockInto } from './blocks.js'
-import { type FrameBlock, forEachBlock, isFrame } from './lz4-frame.js'
+import { DecodeError } from '../../../core/basics/errors.js'
+import { cut, TooLarge } from '../../../core/codec/faults.js'
+import { blockInto } from '../../../core/codec/lz/blocks.js'
+import { type FrameBlock, forEachBlock, isFrame } from '../../../core/codec/lz/lz4-frame.js'
 
 const LEGACY = 0x184c2102
 /** One byte of a match's length stands for this many at most: nothing is compressed better. */

@@ -7,16 +7,16 @@ import { createHash } from 'node:crypto'
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { SourceError } from '../../basics/errors.js'
-import { cachedPath } from '../../system/files/cache-folder.js'
-import { makeFolder } from '../../system/files/folder.js'
-import type { DataFile } from '../find/data-files.js'
-import type { Manifest, OpenContext } from '../source.js'
-import { TextBuilder } from './columns.js'
-import { IndexFile, readHeader } from './file.js'
-import type { IndexFound } from './place.js'
-import { distrust, isDisowned } from './trust.js'
-import { writeIndex } from './write.js'
+import { SourceError } from '../../core/basics/errors.js'
+import type { DataFile } from '../../core/source/find/data-files.js'
+import { TextBuilder } from '../../core/source/index/columns.js'
+import { IndexFile, readHeader } from '../../core/source/index/file.js'
+import type { IndexFound } from '../../core/source/index/place.js'
+import { distrust, isDisowned } from '../../core/source/index/trust.js'
+import { writeIndex } from '../../core/source/index/write.js'
+import type { Manifest, OpenContext } from '../../core/source/source.js'
+import { cachedPath } from '../../core/system/files/cache-folder.js'
+import { makeFolder } from '../../core/system/files/folder.js'
 
 /** Of fewer files the indexes are opened in a few milliseconds. */
 const MANY = 32
@@ -211,9 +211,7 @@ function digestOf(kind: string, files: readonly DataFile[], options: unknown): s
 
 /** Another version may have manifests of another form; while Millrace is developed, another build may. */
 function thisMillrace(): string {
-  const { version } = JSON.parse(
-    readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
-  ) as {
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
   return `${version} ${statSync(fileURLToPath(import.meta.url)).mtimeMs}`

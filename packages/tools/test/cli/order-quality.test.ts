@@ -1,9 +1,9 @@
 /** The measures say 0 of no shuffle, 1 of the global one, and the right thing in between. */
 import { describe, expect, test } from 'vitest'
-import type { NormalOrder } from '../../define/types.js'
-import { loadsPerUnit } from '../../engine/plan/unit-price.js'
-import { orderQuality, type QualityOptions } from '../../order/quality.js'
-import { compileSource, planSource } from '../../order/single.js'
+import type { NormalOrder } from '../../../core/define/types.js'
+import { loadsPerUnit } from '../../../core/engine/plan/unit-price.js'
+import { compileSource, planSource } from '../../../core/order/single.js'
+import { orderQuality, type QualityOptions } from '../../cli/verbs/inspect/order-quality.js'
 
 const count = 40_000
 const runs = Float64Array.from({ length: 20 }, (_, i) => i * 2000)

@@ -5,10 +5,10 @@
  */
 import { lstatSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { SourceError } from '../../basics/errors.js'
-import { schemeOf } from '../../store/stores.js'
-import { commonFolder } from './common-folder.js'
-import { folderOf, prefixOf, resolveName, withoutSlash } from './names.js'
+import { SourceError } from '../../core/basics/errors.js'
+import { commonFolder } from '../../core/source/find/common-folder.js'
+import { folderOf, prefixOf, resolveName, withoutSlash } from '../../core/source/find/names.js'
+import { schemeOf } from '../../core/store/stores.js'
 
 /** Where names may lead: full names of folders. */
 export interface Bounds {

@@ -3,10 +3,10 @@
  * claim to be gigabytes do no harm.
  */
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
-import { DecodeError } from '../basics/errors.js'
-import { TooLarge } from './faults.js'
-import { decompressLz4 } from './lz/lz4.js'
-import { decompressZstd } from './zstd.js'
+import { DecodeError } from '../../../core/basics/errors.js'
+import { TooLarge } from '../../../core/codec/faults.js'
+import { decompressZstd } from '../../../core/codec/zstd.js'
+import { decompressLz4 } from './lz4.js'
 
 /** By the names used in definitions. */
 export type Codec = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DecodeError, MissingError } from '../../basics/errors.js'
-import { type Codec, decompress } from '../../codec/decompress.js'
-import { decompressLz4, singleBlock } from '../../codec/lz/lz4.js'
-import { libraryZstd, nodeZstd } from '../../system/codecs/zstd.js'
+import { DecodeError, MissingError } from '../../../core/basics/errors.js'
+import { libraryZstd, nodeZstd } from '../../../core/system/codecs/zstd.js'
+import { type Codec, decompress } from '../../decode/compressed/decompress.js'
+import { decompressLz4, singleBlock } from '../../decode/compressed/lz4.js'
 
 const folder = join(import.meta.dirname, '../../../../test/golden/compressed')
 const index: Record<string, { codec: Codec; bytes: number; sha256: string }> = JSON.parse(

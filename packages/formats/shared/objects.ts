@@ -3,11 +3,11 @@
  * local folder collects them. Folders are the parts of names before a slash.
  */
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../basics/errors.js'
-import { listOf, type StoreOf } from '../../store/access.js'
-import type { Listed } from '../../store/store.js'
-import { NumberBuilder, TextBuilder } from '../index/columns.js'
-import { prefixOf } from './names.js'
+import { SourceError } from '../../core/basics/errors.js'
+import { prefixOf } from '../../core/source/find/names.js'
+import { NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
+import { listOf, type StoreOf } from '../../core/store/access.js'
+import type { Listed } from '../../core/store/store.js'
 import type { WalkOptions } from './walk.js'
 
 /** Objects after which progress is told. */

@@ -11,9 +11,9 @@
  * score = the mean of mixing, spread and (with labels) entropy, each cut to 0…1: about 0 for an unshuffled source
  * that is sorted by class, 1 for the global shuffle. Large sources are sampled, evenly, so it takes about a second.
  */
-import { lastAtMost } from '../basics/search.js'
-import { permutation } from './permutation.js'
-import type { SourceOrder } from './single.js'
+import { lastAtMost } from '../../../../core/basics/search.js'
+import { permutation } from '../../../../core/order/permutation.js'
+import type { SourceOrder } from '../../../../core/order/single.js'
 
 export interface QualityOptions {
   /** Rows of a batch, all ranks together. */

@@ -1,11 +1,11 @@
 /** The indexes of many data files: those that are there at once, the others a few at a time. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inParallel } from '../../basics/parallel.js'
-import type { Stores } from '../../store/stores.js'
-import type { DataFile } from '../find/data-files.js'
-import type { OpenContext } from '../source.js'
-import { type FileIndexKind, findFileIndex, obtainFileIndex } from './of-file.js'
-import { CHECKED_AT_ONCE, type IndexFound } from './place.js'
+import { inParallel } from '../../core/basics/parallel.js'
+import type { DataFile } from '../../core/source/find/data-files.js'
+import { type FileIndexKind, findFileIndex, obtainFileIndex } from '../../core/source/index/of-file.js'
+import { CHECKED_AT_ONCE, type IndexFound } from '../../core/source/index/place.js'
+import type { OpenContext } from '../../core/source/source.js'
+import type { Stores } from '../../core/store/stores.js'
 
 /** Files that are read at the same time: enough to keep a disk busy while headers are parsed. */
 const SCANS = 4
