@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { survives } from '../../../../test/support/fuzz.js'
-import { streamZstd } from '../../codec/zstd-scan.js'
+import { streamZstd } from '../../packed/zstd-scan.js'
 
 async function unpacked(bytes: Uint8Array): Promise<Buffer> {
   const pieces: Buffer[] = []

@@ -3,9 +3,9 @@
 import { constants, crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DecodeError } from '../../basics/errors.js'
-import { inflatePart } from '../../codec/gzip/gzip-part.js'
-import { scanGzip } from '../../codec/gzip/gzip-scan.js'
+import { DecodeError } from '../../../core/basics/errors.js'
+import { inflatePart } from '../../packed/gzip-part.js'
+import { scanGzip } from '../../packed/gzip-scan.js'
 
 interface Block {
   bit: number

@@ -1,5 +1,5 @@
 /** Reads a file of any size from its beginning to its end, as much at a time as a decompressor has to see together. */
-import { DecodeError } from '../basics/errors.js'
+import { DecodeError } from '../../core/basics/errors.js'
 
 /** Bytes that are held at least. */
 const HELD = 8 << 20

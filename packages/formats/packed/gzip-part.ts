@@ -3,7 +3,7 @@
  * bytes. So a few empty blocks are put in front whose bits end where the block begins.
  */
 import { constants, type InflateRaw, inflateRawSync } from 'node:zlib'
-import { DecodeError } from '../../basics/errors.js'
+import { DecodeError } from '../../core/basics/errors.js'
 import { headerBytes } from './gzip-scan.js'
 
 const TRAILER = 8

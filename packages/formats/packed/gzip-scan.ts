@@ -3,10 +3,10 @@
  * decompression can begin again (gzip-part.ts). Members follow one another; their checksums are compared.
  */
 import { crc32 } from 'node:zlib'
-import { DecodeError } from '../../basics/errors.js'
-import { adler32 } from '../checksum.js'
-import { MovingInput, type ReadAt } from '../moving-input.js'
+import { DecodeError } from '../../core/basics/errors.js'
+import { adler32 } from '../../core/codec/checksum.js'
 import { DeflateBlocks } from './deflate-blocks.js'
+import { MovingInput, type ReadAt } from './moving-input.js'
 
 /** Compressed bytes that a block may have. Programs make blocks of some 100 kB. */
 const MOST_BLOCK = 4 << 20

@@ -2,8 +2,8 @@
  * Decompresses deflate block by block by zlib, while a file is indexed: blocks begin at the only places from which decompression can
  * begin again later. zlib holds the bits of a byte in which a block ends for the next one.
  */
-import { DecodeError, MissingError } from '../../basics/errors.js'
-import { openZlib } from '../../system/codecs/zlib.js'
+import { DecodeError, MissingError } from '../../core/basics/errors.js'
+import { openZlib } from '../../core/system/codecs/zlib.js'
 
 /** How far back a match may reach: these bytes before the output are kept in front of it. */
 const WINDOW_BYTES = 32768

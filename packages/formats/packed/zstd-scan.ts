@@ -2,10 +2,10 @@
  * Decompresses a Zstandard file once, frame by frame, and tells where its frames begin: decompression can begin again there, and
  * nowhere else. So a frame is decompressed as a whole, and must not be too large.
  */
-import { DecodeError } from '../basics/errors.js'
-import { zstdStream } from './libraries.js'
+import { DecodeError } from '../../core/basics/errors.js'
+import { zstdStream } from '../../core/codec/libraries.js'
+import { decompressZstd } from '../../core/codec/zstd.js'
 import { MovingInput, type ReadAt } from './moving-input.js'
-import { decompressZstd } from './zstd.js'
 
 /** Bytes of a frame, compressed and not. */
 const MOST_FRAME = 256 << 20
