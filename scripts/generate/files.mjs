@@ -60,7 +60,6 @@ export async function generatedFiles(root, importModule) {
   const judge = await table('packages/core/deliver/node/judge-facts.ts')
   const launchers = await table('packages/core/deliver/launcher-facts.ts')
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
-  const thresholds = await table('packages/observe/verdict/thresholds.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
   const options = (await table(OPTION_TABLE))('OPTIONS').value
@@ -195,7 +194,6 @@ export async function generatedFiles(root, importModule) {
     'What the engine and its clients agree on.',
     [
       ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
-      constant(thresholds('LEAST_PART')),
       constant({
         name: 'OLDEST_NODE',
         value: oldestNode(root),
