@@ -96,7 +96,7 @@ export async function bundleTypes(build, dist) {
     ),
     external: isPackage,
     checks: { bundlerTimings: false },
-    plugins: [withFormatTypes(build), dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
+    plugins: [withAddedTypes(build), dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
   })
   const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
   await bundle.close()
@@ -105,31 +105,34 @@ export async function bundleTypes(build, dist) {
 }
 
 /**
- * Each format adds its JSON to the interface FormatTypes of core/define/types.ts (`declare module`). In one file of declarations there
+ * Formats and kinds of fields add themselves to interfaces of core/define/types.ts (`declare module`). In one file of declarations there
  * is no such module: there the interface itself extends what they add.
  */
-function withFormatTypes(build) {
-  const ADDED = /declare module '[^']*' \{\s*interface FormatTypes extends (\w+) \{\s*\}\s*\}/
+function withAddedTypes(build) {
+  const ADDED = /declare module '[^']*' \{\s*interface (FormatTypes|KindTypes) extends (\w+) \{\s*\}\s*\}/
   const types = join(build, 'core/define/types.d.ts')
   return {
-    name: 'format-types',
+    name: 'added-types',
     transform(code, id) {
       if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
-      const files = readdirSync(build, { recursive: true }).filter(file => file.endsWith('format.d.ts'))
+      const files = readdirSync(build, { recursive: true }).filter(file =>
+        /(format|registry)\.d\.ts$/.test(file),
+      )
       const added = files.flatMap(file => {
         const text = readFileSync(join(build, file), 'utf8')
-        const [, name] = ADDED.exec(text) ?? []
+        const [, to, name] = ADDED.exec(text) ?? []
         if (name === undefined) return []
         // The descriptor may have it from a file beside it.
         const imported = new RegExp(`import type \\{[^}]*\\b${name}\\b[^}]*\\} from '([^']+)'`).exec(text)
         const from = join(build, imported === null ? file : join(dirname(file), imported[1]))
-        return [{ name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
+        return [{ to, name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
       })
       const imports = added.map(({ name, from }) => `import type { ${name} } from './${from}';`)
-      const names = added.map(({ name }) => name).join(', ')
-      return {
-        code: `${imports.join('\n')}\n${code.replace('interface FormatTypes {', `interface FormatTypes extends ${names} {`)}`,
-      }
+      const extended = code.replace(/interface (FormatTypes|KindTypes) \{/g, (_, to) => {
+        const names = added.filter(one => one.to === to).map(({ name }) => name)
+        return `interface ${to} extends ${names.join(', ')} {`
+      })
+      return { code: `${imports.join('\n')}\n${extended}` }
     },
   }
 }

@@ -13,8 +13,6 @@ const UPWARD: Record<string, number> = {
   'core → formats': 2,
   'core → llm': 18,
   'core → observe': 39,
-  'core → pixels': 28,
-  'pixels → llm': 3,
 }
 
 interface Import {

@@ -34,18 +34,6 @@ export type { Random } from '../core/basics/random.js'
 export type { BatchOf } from '../core/define/build/batch-types.js'
 export { Feed, feed, fromJson } from '../core/define/build/feed.js'
 export {
-  boxes,
-  bytes,
-  category,
-  float,
-  int,
-  json,
-  npy,
-  points,
-  text,
-  vector,
-} from '../core/define/build/fields.js'
-export {
   blend,
   blendList,
   concat,
@@ -109,7 +97,19 @@ export {
 } from '../observe/log/read.js'
 export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
 export type { LoaderStats } from '../observe/stats.js'
-export { cutmix, image, mask, mixup, mosaic } from '../pixels/build.js'
+export {
+  boxes,
+  bytes,
+  category,
+  float,
+  int,
+  json,
+  npy,
+  points,
+  text,
+  vector,
+} from '../pixels/build/fields.js'
+export { cutmix, image, mask, mixup, mosaic } from '../pixels/build/pictures.js'
 
 // Loaded by the first feed that has a device: a program without a GPU starts sooner without it.
 deviceOpener(async (choice, feed, notice) => {

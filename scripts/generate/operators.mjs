@@ -4,7 +4,7 @@ import { dictionary, literal, pythonModule } from './python.mjs'
 
 const TABLE = 'packages/pixels/operators/registry.ts'
 const STEPS = 'packages/pixels/operators/steps.ts'
-const BUILD = 'packages/pixels/build.ts'
+const BUILD = 'packages/pixels/build/pictures.ts'
 /** What the decorators and types of the methods come from. */
 const BASE = '.._define.operator'
 const WIDTH = 110

@@ -4,11 +4,10 @@
  * with it follow from that; the definition stays as it is.
  */
 
-import { arrayForDevice, arrayStaysOnCpu } from '../../../pixels/transform/device/array.js'
-import { pictureForDevice, staysOnCpu } from '../../../pixels/transform/device/picture.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { layoutSlot, QUICK_CHUNK_BYTES, type SlotLayout } from '../../batch/layout.js'
 import { generatedLayout } from '../../define/check/kernel.js'
+import { decoderOf } from '../../define/kind.js'
 import { BY_WORKER, type DeviceKind, type FieldMaking, type SlotField } from '../../define/making.js'
 import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
 import { batchSize } from '../../order/steps.js'
@@ -50,9 +49,9 @@ export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
     const making = fields[i]
     const layout = inBins(options.channelsLast ? withChannelsLast(field) : field.layout, feed)
     if (making.by === 'worker') return layout
-    if (making.kind === 'picture')
-      return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
-    return making.kind === 'compressed' ? arrayForDevice(field) : generatedLayout(layout)
+    if (making.kind === 'generated') return generatedLayout(layout)
+    const facts = { rows: batch, meanBytes: meanBytes(parts) }
+    return decoderOf(field).device!.layout({ ...field, layout }, feed, facts)
   })
   const { sequence } = options
   const cut = sequence === undefined || sequence.world === 1 ? layouts : cutLayouts(feed, sequence, layouts)
@@ -82,8 +81,8 @@ function whoMakes(
 /** What a device makes of a field, if it is asked to: undefined where only workers can make it. */
 function deviceKind(field: NormalField, feed: NormalFeed): DeviceKind | undefined {
   if (canGenerateField(field, feed)) return 'generated'
-  if (staysOnCpu(field, feed) === undefined) return 'picture'
-  return arrayStaysOnCpu(field, feed) === undefined ? 'compressed' : undefined
+  const { device } = decoderOf(field)
+  return device?.staysOnCpu(field, feed) === undefined ? device?.kind : undefined
 }
 
 /** Names of the fields of which a device could make this. */
@@ -113,8 +112,8 @@ function onlyOnDevice(feed: NormalFeed): string[] {
 }
 
 /** Images whose memory `channelsLast` changes: those that would have their channels first. */
-export function isChwImage({ as, layout }: NormalField): boolean {
-  return as === 'image' && layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
+export function isChwImage({ layout }: NormalField): boolean {
+  return layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
 }
 
 function withChannelsLast(field: NormalField): FieldLayout {

@@ -5,8 +5,7 @@
  *
  * What is common is found by a look at some pictures, the same ones every time, so that a run can be repeated.
  */
-import { imageInfo } from '../../../pixels/decode/picture/image.js'
-import { staysOnCpu } from '../../../pixels/transform/device/picture.js'
+import { decoderOf } from '../../define/kind.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { Source } from '../../source/source.js'
 import { Fetcher } from '../fetch/fetch.js'
@@ -19,14 +18,19 @@ const COMMON = 1 / 8
 /** By field: the samplings that the device gets (decode/picture/jpeg-header.ts). A field that can't be looked at is not in it. */
 export function commonSamplings(feed: NormalFeed, sources: readonly Source[]): Map<string, number[]> {
   const found = new Map<string, number[]>()
-  const images = feed.fields.filter(field => staysOnCpu(field, feed) === undefined)
+  const images = feed.fields.filter(field => {
+    const { device } = decoderOf(field)
+    return device?.variety !== undefined && device.staysOnCpu(field, feed) === undefined
+  })
   // A function, or a process, would have to run.
   if (images.length === 0 || feed.map !== undefined || sources.some(source => source.foresee)) return found
   const rows = sources.flatMap((source, i) =>
     spread(source.count, sources.length).map(row => [i, row] as const),
   )
-  for (const { name, from } of images) {
-    const samplings = rows.map(([source, row]) => samplingOf(sources[source], row, from))
+  for (const field of images) {
+    const { name, from } = field
+    const variety = decoderOf(field).device!.variety!
+    const samplings = rows.map(([source, row]) => samplingOf(sources[source], row, from, variety))
     const known = samplings.filter(sampling => sampling !== undefined)
     const common = [...new Set(known)].filter(
       sampling => known.filter(one => one === sampling).length >= COMMON * known.length,
@@ -43,7 +47,12 @@ function spread(count: number, sources: number): number[] {
 }
 
 /** The sampling of a picture, where a device could decode it. What is wrong with it is said when it is made. */
-function samplingOf(source: Source, row: number, from: readonly string[]): number | undefined {
+function samplingOf(
+  source: Source,
+  row: number,
+  from: readonly string[],
+  variety: (bytes: Uint8Array) => number | undefined,
+): number | undefined {
   const fetcher = new Fetcher([source], from, 0)
   try {
     // What is far away is not waited for: it is taken to be common.
@@ -51,7 +60,7 @@ function samplingOf(source: Source, row: number, from: readonly string[]): numbe
       return undefined
     const columns = fetcher.sample(0)
     const value = from.map(name => columns[name]).find(column => column !== undefined)
-    return value instanceof Uint8Array ? imageInfo(value).jpeg?.gpu : undefined
+    return value instanceof Uint8Array ? variety(value) : undefined
   } catch {
     return undefined
   } finally {

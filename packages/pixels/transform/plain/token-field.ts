@@ -4,13 +4,19 @@ import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import { tokenizing } from '../../../core/define/operators/text.js'
 import type { NormalField } from '../../../core/define/types.js'
-import type { Tokenizer } from '../../../llm/tokenize/tokenizer.js'
+import type {
+  FieldValue,
+  Placed,
+  RowContext,
+  TextTokenizer,
+  UserMap,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { shown } from '../../decode/text/text.js'
-import type { FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
 import { arrayOf } from './encode.js'
 import { mapped } from './mapped.js'
 
-export function compileTokens(field: NormalField, tokenizer: Tokenizer, map?: UserMap): VaryingProgram {
+export function compileTokens(field: NormalField, tokenizer: TextTokenizer, map?: UserMap): VaryingProgram {
   const rowOf = tokenRows(field, tokenizer)
   return {
     form: 'varying',
@@ -23,10 +29,18 @@ export function compileTokens(field: NormalField, tokenizer: Tokenizer, map?: Us
   }
 }
 
+/** The tokens of a text that stands for missing ones. */
+export function missingTokens(field: NormalField, tokenizer: TextTokenizer): VaryingProgram['missing'] {
+  if (field.missing === undefined) return undefined
+  const rowOf = tokenRows(field, tokenizer)
+  const text = new TextEncoder().encode(String(field.missing))
+  return context => rowOf(text, context)
+}
+
 /** Makes rows of texts. */
-export function tokenRows(
+function tokenRows(
   field: NormalField,
-  tokenizer: Tokenizer,
+  tokenizer: TextTokenizer,
 ): (text: Uint8Array, context: RowContext) => Placed {
   const { truncate, append } = tokenizing(field)!
   const { dtype, max } = field.layout

@@ -1,6 +1,7 @@
 /** Columns that fields name and a source does not: a mistake is said when the feed is opened, before a batch is waited for. */
 import { DefinitionError } from '../../../basics/errors.js'
 import { columnsAreKnown } from '../../../define/check/sources.js'
+import { isWide } from '../../../define/kind.js'
 import { someSource } from '../../../define/nested.js'
 import type { NormalFeed, NormalField } from '../../../define/types.js'
 import { isColumn, missingOf } from '../../../source/missing.js'
@@ -43,7 +44,7 @@ export async function checkColumns(
 /** The names of which a sample needs one, where none of them is a column. */
 function lackingOf({ as, from }: NormalField, columns: readonly string[]): readonly string[] | undefined {
   const there = (name: string): boolean => columns.some(column => isColumn(name, column))
-  if (as !== 'vector') return from.some(there) ? undefined : from
+  if (!isWide({ as })) return from.some(there) ? undefined : from
   const lacking = from.find(name => !there(name))
   return lacking === undefined ? undefined : [lacking]
 }

@@ -111,7 +111,7 @@ test('columns are looked for when the feed is opened', async () => {
   )
   await expect(plan('nmae', { missing: 0 })).rejects.toThrow(/"missing" does not help/)
   await plan('nope|a')
-  writeFileSync(join(root, 'rows.jsonl'), '{"a":1}\n'.repeat(200) + '{"late":1}\n')
+  writeFileSync(join(root, 'rows.jsonl'), `${'{"a":1}\n'.repeat(200)}{"late":1}\n`)
   const jsonl = (from: string, rest: Partial<FieldJson> = {}, notice?: (text: string) => void) =>
     planFeed(
       normalizeFeed(table({ x: { from, as: 'float', ...rest } }, { source: { jsonl: 'rows.jsonl' } }), root),
