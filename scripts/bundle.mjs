@@ -96,7 +96,10 @@ export async function bundleTypes(build, dist) {
     ),
     external: isPackage,
     checks: { bundlerTimings: false },
-    plugins: [withAddedTypes(build), dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
+    plugins: [
+      ...ADDED_TYPES.map(added => withAddedTypes(build, added)),
+      dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
+    ],
   })
   const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
   await bundle.close()
@@ -104,35 +107,39 @@ export async function bundleTypes(build, dist) {
     throw new Error(`Declarations are ${output.length} files.`)
 }
 
-/**
- * Formats and kinds of fields add themselves to interfaces of core/define/types.ts (`declare module`). In one file of declarations there
- * is no such module: there the interface itself extends what they add.
- */
-function withAddedTypes(build) {
-  const ADDED = /declare module '[^']*' \{\s*interface (FormatTypes|KindTypes) extends (\w+) \{\s*\}\s*\}/
-  const types = join(build, 'core/define/types.d.ts')
+/** Interfaces of core that packages above it add to (`declare module`), and the files that do. */
+const ADDED_TYPES = [
+  { name: 'FormatTypes', of: 'core/define/types', from: /format\.d\.ts$/ },
+  { name: 'KindTypes', of: 'core/define/types', from: /^pixels\/kinds\/registry\.d\.ts$/ },
+  { name: 'ObservedTypes', of: 'core/deliver/observer', from: /^observe\/observer\.d\.ts$/ },
+]
+
+/** In one file of declarations there is no such module: there the interface itself extends what they add. */
+function withAddedTypes(build, { name: to, of, from: adds }) {
+  const ADDED = new RegExp(`declare module '[^']*' \\{\\s*interface ${to} extends (\\w+) \\{\\s*\\}\\s*\\}`)
+  const types = join(build, `${of}.d.ts`)
   return {
-    name: 'added-types',
+    name: to,
     transform(code, id) {
-      if (id !== types) return ADDED.test(code) ? { code: code.replace(ADDED, '') } : undefined
-      const files = readdirSync(build, { recursive: true }).filter(file =>
-        /(format|registry)\.d\.ts$/.test(file),
-      )
+      // TypeScript names some modules of other packages by the package.
+      if (id !== types) return { code: code.replace(ADDED, '').replaceAll('"@millrace/', `"${build}/`) }
+      const files = readdirSync(build, { recursive: true }).filter(file => adds.test(file))
       const added = files.flatMap(file => {
         const text = readFileSync(join(build, file), 'utf8')
-        const [, to, name] = ADDED.exec(text) ?? []
+        const [, name] = ADDED.exec(text) ?? []
         if (name === undefined) return []
         // The descriptor may have it from a file beside it.
         const imported = new RegExp(`import type \\{[^}]*\\b${name}\\b[^}]*\\} from '([^']+)'`).exec(text)
         const from = join(build, imported === null ? file : join(dirname(file), imported[1]))
-        return [{ to, name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
+        return [{ name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
       })
-      const imports = added.map(({ name, from }) => `import type { ${name} } from './${from}';`)
-      const extended = code.replace(/interface (FormatTypes|KindTypes) \{/g, (_, to) => {
-        const names = added.filter(one => one.to === to).map(({ name }) => name)
-        return `interface ${to} extends ${names.join(', ')} {`
-      })
-      return { code: `${imports.join('\n')}\n${extended}` }
+      const imports = added.map(
+        ({ name, from }) => `import type { ${name} } from '${from.startsWith('.') ? from : `./${from}`}';`,
+      )
+      const names = added.map(({ name }) => name).join(', ')
+      return {
+        code: `${imports.join('\n')}\n${code.replace(`interface ${to} {`, `interface ${to} extends ${names} {`)}`,
+      }
     },
   }
 }

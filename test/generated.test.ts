@@ -21,7 +21,7 @@ test('every generated file says from which TypeScript file it comes', () => {
   for (const [path, text] of Object.entries(files)) {
     const said = text.match(/(?:<!--|#) generated: .*/g) ?? [text.split('#pragma')[0]]
     for (const line of said) {
-      const sources = line.match(/src\/[\w/-]+\.ts/g) ?? []
+      const sources = line.match(/packages\/[\w/-]+\.ts/g) ?? []
       expect(sources.length, `${path}: ${line}`).toBeGreaterThan(0)
       for (const source of sources) expect(existsSync(join(root, source)), source).toBe(true)
     }
@@ -54,8 +54,8 @@ test('Python has a class for every kind of error that a client can be told', () 
   const [, table] = /_BY_TAG = \{\n([^}]*)\}/.exec(read('python/millrace/errors.py'))!
   const known = [...table.matchAll(/"(\w+)":/g)].map(([, tag]) => tag)
   // A DecodeError becomes a SampleError before anyone is told; the others are MillraceErrors there as here.
-  const told = tags.filter(tag => tag !== 'Decode' && tag !== 'Millrace')
-  expect(known.sort()).toEqual(told.sort())
+  const reported = tags.filter(tag => tag !== 'Decode' && tag !== 'Millrace')
+  expect(known.sort()).toEqual(reported.sort())
 })
 
 describe('what kernels declare', () => {

@@ -314,7 +314,7 @@ describe('what is wrong with a plugin is said', () => {
     expect(() => open(json)).toThrow(/unknown source "recods"/)
     const far = { ...feed, source: { somethingElse: {} } } as unknown as FeedJson
     expect(() => open(far)).toThrow(
-      /known: tar, .*\. If a plugin has it: load that plugin, by plugins: \[url\]/,
+      /known: .*\btar, .*\. If a plugin has it: load that plugin, by plugins: \[url\]/,
     )
   })
 

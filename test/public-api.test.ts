@@ -9,7 +9,7 @@ const built = (path: string) => {
 }
 
 test('millrace', async () => {
-  expect(await built('index.js')).toMatchInlineSnapshot(`
+  expect(await built('all/index.js')).toMatchInlineSnapshot(`
     [
       "Batch",
       "BudgetError",
@@ -88,7 +88,7 @@ test('millrace', async () => {
 })
 
 test('millrace/order', async () => {
-  expect(await built('order/index.js')).toMatchInlineSnapshot(`
+  expect(await built('core/order/index.js')).toMatchInlineSnapshot(`
     [
       "permutation",
     ]

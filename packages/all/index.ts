@@ -52,7 +52,7 @@ export type { TokensFeedJson } from '../core/define/token-feed.js'
 export type { FeedJson, KernelFeedJson } from '../core/define/types.js'
 export { Batch, type Ragged } from '../core/deliver/node/batch.js'
 export type { DeviceArray, DeviceRagged } from '../core/deliver/node/device.js'
-export type { Loader } from '../core/deliver/node/loader.js'
+export type { Loader, LoaderStats } from '../core/deliver/node/loader.js'
 export { open } from '../core/deliver/node/open.js'
 export type { OpenOptions } from '../core/deliver/options.js'
 export type { State } from '../core/order/state.js'
@@ -96,7 +96,6 @@ export {
   readRunLog,
 } from '../observe/log/read.js'
 export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
-export type { LoaderStats } from '../observe/stats.js'
 export {
   boxes,
   bytes,

@@ -1,8 +1,10 @@
-/** The one place that knows every format and kind of field, and the table of operators. Each thread and process of ours imports it before it works. */
+/** The one place that knows every format and kind of field, the table of operators, and what explains runs. Each thread and process of ours imports it before it works. */
 import { addNames } from '../core/basics/mistakes.js'
 import { addFormats, addKind } from '../core/define/format.js'
 import { addDecoders } from '../core/define/kind.js'
 import { addOperators, type OperatorFacts } from '../core/define/operator.js'
+import { addTokenizers } from '../core/define/tokenizer.js'
+import { useObserver } from '../core/deliver/observer.js'
 import { addOwnFormats } from '../core/source/own-formats.js'
 import { useCudaKernels, useRegistry } from '../core/system/node/registry.js'
 import { arrowFormat } from '../formats/arrow/format.js'
@@ -33,5 +35,7 @@ addFormats(hdf5Format, netcdf4Format, zarrFormat, csvFormat, textFormat, mdsForm
 addFormats(tokensFormat, chatFormat)
 addKind('pathed', async () => (await import('../formats/pathed/pathed.js')).pathed)
 addDecoders(...DECODERS)
+addTokenizers(async () => (await import('../llm/tokenize/open.js')).tokenizers)
 addOperators(OPERATORS as unknown as Record<string, OperatorFacts>)
 addNames(namesElsewhere())
+useObserver(async () => (await import('../observe/observer.js')).observer)

@@ -14,7 +14,7 @@ import os
 from functools import partial
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
-from ._client.meeting import Meeting
+from ._client.find_engine import Meeting
 from ._client.recording import Recording, trace_file
 from ._data.functions import with_map
 from ._generated.protocol import TIMEOUT

@@ -51,7 +51,6 @@ export async function generatedFiles(root, importModule) {
   const judge = await table('packages/core/deliver/node/judge-facts.ts')
   const launchers = await table('packages/core/deliver/launcher-facts.ts')
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
-  const stall = await table('packages/observe/stall.ts')
   const thresholds = await table('packages/observe/verdict/thresholds.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
@@ -183,11 +182,10 @@ export async function generatedFiles(root, importModule) {
   ])
   python(
     'protocol',
-    'core/deliver/protocol-facts.ts and packages/observe',
+    'packages/core/deliver/protocol-facts.ts and observe',
     'What the engine and its clients agree on.',
     [
-      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
-      constant(stall('STALL')),
+      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
       constant(thresholds('LEAST_PART')),
       constant({
         name: 'OLDEST_NODE',

@@ -196,7 +196,7 @@ function plainTransforms(operators) {
 export async function torchvisionModule(importModule, parameters) {
   const { OPERATORS, namesElsewhere } = await importModule(TABLE)
   const about = 'Names of torchvision.'
-  return pythonModule('packages/core/basics and packages/pixels/operators', about, [
+  return pythonModule('packages/pixels/operators/registry.ts', about, [
     dictionary({ ...parameters, value: { ...parameters.value, ...namesElsewhere() } }, 'str'),
     `#: Transforms that are read by their attributes alone, by name: a field's method, and its parameters with the
 #: attributes that they have there, and attributes that must be so. \`\`in bytes\`\`: a value of pixels.

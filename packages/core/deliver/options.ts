@@ -1,5 +1,5 @@
 /** Options of a run: how fast, where from, how long. They never change which samples come, in which order, with which values. */
-
+import { resolve } from 'node:path'
 import { DefinitionError, nearest } from '../basics/errors.js'
 import { FULL, noticeRemoved, removedOf } from '../basics/removed.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
@@ -15,7 +15,6 @@ import type { LevelName } from '../spans/span-words.js'
 import { autoWorkers } from '../system/process/limits.js'
 import type { DeviceOptions } from './device-options.js'
 import { rankOf } from './launcher.js'
-import { type LogOptions, logOf } from './live/options.js'
 import type { OpenDevice } from './node/device.js'
 import { DEPTH, TIMEOUT } from './protocol-facts.js'
 
@@ -123,6 +122,13 @@ const NAMES: Record<keyof OpenOptions, true> = {
   decode: true,
   channelsLast: true,
   stream: true,
+}
+
+/** Where run logs are written. */
+export interface LogOptions {
+  folder: string
+  /** When a client has opened the feed first (ms since 1970): its log goes on where the feed is opened again. */
+  since?: number
 }
 
 export interface OpenedOptions extends FeedingOptions {
@@ -238,6 +244,18 @@ function tunedOf({ tune = 'auto', workers, depth }: OpenOptions): OpenedOptions[
     throw new DefinitionError('options.tune', `expected "auto", "all" or "off", not ${shown(tune)}`)
   const given = { workers: workers !== undefined && workers !== 'auto', depth: depth !== undefined }
   return { workers: !given.workers, depth: !given.depth, claim: true, decoder: true }
+}
+
+/** The folder that was given, or else MILLRACE_LOG, for all feeds. `false`: none. */
+function logOf(given: string | false | undefined): LogOptions | undefined {
+  const folder = given ?? process.env.MILLRACE_LOG
+  if (folder === undefined || folder === false || (given === undefined && folder === '')) return undefined
+  if (typeof folder !== 'string' || folder === '')
+    throw new DefinitionError(
+      'options.log',
+      `expected a folder, or false for none, not ${JSON.stringify(folder)}`,
+    )
+  return { folder: resolve(folder) }
 }
 
 function shareOf(cpuShare: number): number {

@@ -8,7 +8,6 @@
  * in every maker, is quick and synchronous, and makes a Source of the manifest.
  */
 
-import type { TokenRows } from '../../llm/tokens/token-rows.js'
 import type { Random } from '../basics/random.js'
 import type { NormalMegatron } from '../define/order-types.js'
 import type { SourceJson } from '../define/types.js'
@@ -16,6 +15,7 @@ import type { ByteRange } from '../store/store.js'
 import type { Column } from './column.js'
 import type { UnitColumn } from './columnar/view.js'
 import type { Layout } from './layout.js'
+import type { TokenRows } from './token-rows.js'
 
 export type { ArrayColumn, Column, Tile } from './column.js'
 export type { Layout } from './layout.js'
@@ -133,16 +133,13 @@ export interface Source {
   ): readonly (UnitColumn | undefined)[]
   /** Samples are what `unitColumns` of the leaf tells, as it is: true for such a leaf, and for wrappers that only select rows. */
   readonly asInUnits?: boolean
-  /**
-   * Rows of tokens: how they lie in their files. Where fields are columns that this names, rows are made without `sample`, which
-   * must give the same values. Wrappers that only select rows hand it on.
-   */
+  /** Rows of tokens. Where fields are columns that this names, rows are made without `sample`, which must give the same values. */
   readonly tokenRows?: TokenRows
   /**
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
    * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.
    */
-  foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
+  enqueueRow?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what was brought for it. Columns that the row lacks are absent. */
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
   /** How the data lie in their files, for `inspect`; undefined where the format has nothing to tell. */
@@ -156,7 +153,7 @@ export interface WholeFile {
   /** Whether the bytes are also the column of the file's extension. */
   byExtension: boolean
   /** Columns that the file's name, or the list of classes, tells as well. */
-  told: readonly string[]
+  reported: readonly string[]
 }
 
 export interface Present {
@@ -236,4 +233,17 @@ export interface Nesting {
 export interface SourceKind<Json = unknown> {
   open(json: Json, context: OpenContext, nesting: Nesting): Promise<Manifest>
   attach(manifest: Manifest, nesting: Nesting): Source
+  /** Reads a list of files of this kind, which make a blend. `folder`: they may lie there besides in that of the list. */
+  list?(list: string, root: string, folder?: string): Promise<ListedFile[]>
+}
+
+/** A line of such a list. */
+export interface ListedFile {
+  line: number
+  weight: number
+  /** The file's full name, without an ending. */
+  prefix: string
+  corpus: string
+  /** Unlike that of any other file of the corpus: the name without its folders, or all that the list has of it. */
+  name: string
 }

@@ -3,7 +3,7 @@
  * in the file is a range of the sample's own; what is filtered is a unit (slabs.ts).
  */
 import { DecodeError } from '../../core/basics/errors.js'
-import { unitsBeside } from '../../core/source/combine/unit-borders.js'
+import { unitsBeside } from '../../core/source/combine/unit-boundaries.js'
 import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { Layout } from '../../core/source/layout.js'
 import type {

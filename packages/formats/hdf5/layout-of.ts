@@ -5,7 +5,7 @@ import { filterName } from './filters.js'
 import type { FileDataset } from './hdf5-file.js'
 import { formOf, membersOf, typeText } from './value.js'
 
-interface Told {
+interface Described {
   name: string
   dataset: FileDataset | undefined
   /** The same dataset of other samples, where samples are groups. */
@@ -18,7 +18,7 @@ const LARGE_SLAB = 4 << 20
 const FEW_OF_MANY = 16
 
 /** Of the datasets of the first sample; sizes that differ in others are `n`. */
-export function layoutOf(sets: readonly Told[]): Layout {
+export function layoutOf(sets: readonly Described[]): Layout {
   const schema: ColumnLayout[] = []
   const chunks: string[] = []
   const codecs = new Set<string>()

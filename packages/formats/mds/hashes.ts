@@ -6,7 +6,7 @@ import { readRange } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
 
 /** A file as index.json has it. */
-export interface FileTold {
+export interface ListedFile {
   file: string
   name: string
   bytes: number
@@ -17,7 +17,7 @@ export interface FileTold {
 const PIECE = 4 << 20
 
 export async function checkHashes(
-  files: readonly FileTold[],
+  files: readonly ListedFile[],
   stores: Stores,
   { progress, notice }: OpenContext,
 ): Promise<void> {

@@ -75,8 +75,8 @@ export class ParquetSource implements Leaf {
   }
 
   index(name: string): IndexColumn | undefined {
-    const told = this.ofFolders(name)
-    if (told !== undefined) return told
+    const reported = this.ofFolders(name)
+    if (reported !== undefined) return reported
     if (name === 'key') return { type: 'string', at: row => this.key(row) }
     if (name !== 'file') return undefined
     return {
@@ -101,10 +101,10 @@ export class ParquetSource implements Leaf {
 
   present(row: number): Present {
     const { present } = this.fileOf(row)
-    const told = this.manifest.partitions.filter(({ values }) => values[this.last] !== null)
-    return told.length === 0
+    const reported = this.manifest.partitions.filter(({ values }) => values[this.last] !== null)
+    return reported.length === 0
       ? present
-      : { ...present, columns: [...present.columns, ...told.map(({ name }) => name)] }
+      : { ...present, columns: [...present.columns, ...reported.map(({ name }) => name)] }
   }
 
   layout(): Layout {
@@ -113,11 +113,11 @@ export class ParquetSource implements Leaf {
       files.map((_, i) => this.file(i).layout()),
       classes,
     )
-    const told = partitions.map(({ name, type }) => ({
+    const reported = partitions.map(({ name, type }) => ({
       name,
       type: `${type === 'number' ? 'i32' : 'text'}, of the path`,
     }))
-    return { ...layout, schema: [...layout.schema, ...told] }
+    return { ...layout, schema: [...layout.schema, ...reported] }
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {

@@ -96,9 +96,9 @@ export function missingShard(file: string, index: string): SourceError {
   })
 }
 
-export function wrongSize(file: string, index: string, bytes: number, told: number): SourceError {
+export function wrongSize(file: string, index: string, bytes: number, reported: number): SourceError {
   return new SourceError(
-    `${file} has ${bytes} bytes, ${index} says ${told}: the shard is cut short, or the index is old`,
+    `${file} has ${bytes} bytes, ${index} says ${reported}: the shard is cut short, or the index is old`,
     { file },
   )
 }

@@ -55,8 +55,8 @@ export function readKept(path: string): KeptChat | undefined {
   } catch {
     return undefined
   }
-  const { files: _, ...told } = summary
-  return { ...told, bin: `${path}.bin`, idx: `${path}.idx`, mask: `${path}.mask` }
+  const { files: _, ...reported } = summary
+  return { ...reported, bin: `${path}.bin`, idx: `${path}.idx`, mask: `${path}.mask` }
 }
 
 function md5Of(path: string): string {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { MillraceError, SourceError } from '../../core/basics/errors.js'
+import type { OpenedTokenizer as Opened, Tokenizers } from '../../core/define/tokenizer.js'
 import { endOfDocument } from './eod.js'
 import { findTokenizer, type TokenizerFile } from './find.js'
 import { loadVocabulary } from './load.js'
@@ -26,16 +27,8 @@ export interface TokenizerJson {
   pattern?: PatternName
 }
 
-/** Plain data. The tables lie in shared memory. */
-export interface OpenedTokenizer {
-  /** Of the tokenizer's file and all that changes its tokens. */
-  hash: string
-  /** Greatest token + 1. */
-  size: number
-  /** Short name, for messages. */
-  name: string
-  /** The token that ends a document. */
-  eod?: number
+/** The tables lie in shared memory. */
+export interface OpenedTokenizer extends Opened {
   special: 'text' | 'parse'
   invalid: 'replace' | 'fatal'
   vocabulary: CompiledVocabulary | PackageVocabulary
@@ -98,6 +91,12 @@ export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {
   return 'text' in vocabulary
     ? new PackageTokenizer(opened, vocabulary)
     : new BpeTokenizer(vocabulary, opened)
+}
+
+/** What fields of text use (packages/all/registry.ts). */
+export const tokenizers: Tokenizers = {
+  open: openTokenizer,
+  attach: opened => attachTokenizer(opened as OpenedTokenizer),
 }
 
 /** Why the kernel can't find the special tokens of a vocabulary in texts. */

@@ -4,27 +4,22 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { DecodeError } from '../../core/basics/errors.js'
+import type { Tokenizer as FieldTokenizer } from '../../core/define/tokenizer.js'
 import { KernelMemory } from './kernels/memory.js'
 import { composed, composedText } from './nfc.js'
 import { TokenFinder } from './token-finder.js'
 import type { CompiledVocabulary } from './vocabulary/compile.js'
 import type { AddedToken } from './vocabulary/model.js'
 
-export interface Tokenizer {
+export interface Tokenizer extends FieldTokenizer {
   /** Greatest token + 1. */
   readonly size: number
   /** Tokens that stand for no text, by their names. */
   readonly special: ReadonlyMap<string, number>
-  /** The token that ends a document. */
-  readonly eod: number | undefined
   /** Texts so far that were no UTF-8, and had what is wrong replaced. */
   readonly replaced: number
   /** Of tokenizers whose tokens are no stretches of bytes: where each token of the last text begins and ends, in code points. */
   readonly places?: { starts: Uint32Array; ends: Uint32Array }
-  /** Tokens that a text of so many bytes has at most. */
-  room(bytes: number): number
-  /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. */
-  encode(text: Uint8Array, out: Uint32Array, at: number): number
   /** The bytes that tokens stand for. */
   decode(tokens: ArrayLike<number>): Uint8Array
 }

@@ -6,24 +6,14 @@ import { basename } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
 import { folderOf, resolveFolder, resolveName } from '../../core/source/find/names.js'
 import { boundName, leadsOut } from '../../core/source/find/within.js'
+import type { ListedFile } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { fault, type ListText, listText, textLines } from '../../formats/files/text-lines.js'
 
-export interface ListedFile {
-  line: number
-  weight: number
-  /** The file's full name, without an ending. */
-  prefix: string
-  corpus: string
-  /** Unlike that of any other file of the corpus: the name without its folders, or all that the list has of it. */
-  name: string
-}
-
-/** `given` is the folder in which its files may lie besides that of the list. */
-export async function readTokenList(list: string, root: string, given?: string): Promise<ListedFile[]> {
+export async function readTokenList(list: string, root: string, folder?: string): Promise<ListedFile[]> {
   using stores = new Stores()
   const text = await listText(stores, resolveName(root, list))
-  return parseTokenList(text, given === undefined ? undefined : resolveFolder(root, given))
+  return parseTokenList(text, folder === undefined ? undefined : resolveFolder(root, folder))
 }
 
 export function parseTokenList(list: ListText, root?: string): ListedFile[] {

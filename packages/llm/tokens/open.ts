@@ -108,12 +108,12 @@ function fingerprintOf(
 /** Lines that a fingerprint keeps at most. */
 const MOST_PARTS = 4096
 
-function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, told }: OpenedRows): Layout {
+function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, reported }: OpenedRows): Layout {
   const tokens = files.reduce((sum, file) => sum + file.tokens, 0)
   const many = files.length === 1 ? '1 file' : `${files.length} files`
   return {
     schema: tokenSchema(shape),
-    chunks: `${rows.count} rows of ${shape.length} from ${tokens} tokens of type ${files[0].dtype} in ${many}: ${told}`,
+    chunks: `${rows.count} rows of ${shape.length} from ${tokens} tokens of type ${files[0].dtype} in ${many}: ${reported}`,
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rows of tokens, as the engine makes them without a sample: which stretches of the files a row is made of. Workers read these
- * and widen them straight into the slot (engine/make/token-maker.ts).
+ * Rows of tokens as stretches of their files. Workers read these and widen them straight into the slot, without samples
+ * (token-maker.ts).
  *
  *   row      place 0 1 2 3 4 5 6 7        input[p] is the token of place p, target[p] that of place p + 1
  *   stretch        ├───────┤              at place 0, 5 tokens, of which the last is only a target
@@ -10,6 +10,7 @@
  * same text (at the border of two files): its first token is also the target of the place before it.
  */
 import type { StoredDtype } from '../../core/basics/array.js'
+import type { RowStretches, TokenRows } from '../../core/source/token-rows.js'
 import type { Version } from '../../core/store/store.js'
 
 /** A file of tokens: where they begin and what they are. */
@@ -22,27 +23,20 @@ export interface TokenPlace {
   dtype: Extract<StoredDtype, 'u8' | 'u16' | 'u32' | 'i32' | 'i64'>
 }
 
-export interface TokenRows {
+/** Those of a source of token files. */
+export interface TokenFileRows extends TokenRows {
   readonly files: readonly TokenPlace[]
   /** Places of a row. */
   readonly length: number
-  /** Columns that are the tokens, by how many places they are ahead: `{input: 0, target: 1}`, `{tokens: 0, labels: 0}`. */
-  readonly columns: Readonly<Record<string, number>>
-  /** The columns that train: of places without a target they hold −100, others the token `padding`. */
-  readonly targets: readonly string[]
+  /** The token of places without one, in columns that don't train. */
   readonly padding: number
   /** Tokens from this on are an error. */
   readonly vocabulary?: number
-  /** Writes the stretches of a row to `out`, which is empty. */
-  stretches(row: number, epoch: number, out: Stretches): void
-  /** Names a place of a file for messages: its document, and the offset in that. */
-  placeName?(file: number, token: number): string
 }
 
 /** The stretches of one row. */
-export class Stretches {
+export class Stretches implements RowStretches {
   count = 0
-  /** Places with a token; those behind are padding. */
   end = 0
   /** The number of its file; −1: one token that stands in no file, and is put in: `offset` is that token. */
   file = new Int32Array(8)

@@ -13,7 +13,8 @@ import { rangeOf } from './rows/range.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
 import { Segments } from './rows/segments.js'
-import { Stretches, type TokenRows } from './token-rows.js'
+import { tokenMaker } from './token-maker.js'
+import { Stretches, type TokenFileRows } from './token-rows.js'
 
 export interface TokensManifest extends Manifest {
   kind: 'tokens'
@@ -57,7 +58,7 @@ export class TokensSource implements Source {
   readonly indexed: readonly string[]
   readonly movesWithEpoch: Source['movesWithEpoch']
   readonly runs: Float64Array
-  readonly tokenRows: TokenRows | undefined
+  readonly tokenRows: TokenFileRows | undefined
   private readonly rows: RowPlaces
   private readonly shape: TokenShape
   private readonly files: readonly TokenFile[]
@@ -225,7 +226,7 @@ export class TokensSource implements Source {
 
   // ---------------------------------------------------------------- rows
 
-  private asArithmetic(): TokenRows {
+  private asArithmetic(): TokenFileRows {
     const { files, shape, rows, manifest } = this
     const { length, shift } = shape
     const [input, target] = [...this.names].filter(([, column]) => TOKENS.includes(column))
@@ -233,15 +234,17 @@ export class TokensSource implements Source {
     return {
       files,
       length,
-      columns: { [input[0]]: 0, [target[0]]: extra },
-      targets: [target[0]],
+      columns: {
+        [input[0]]: { ahead: 0, trains: false },
+        [target[0]]: { ahead: extra, trains: true },
+      },
       padding: manifest.pad,
       ...(manifest.vocabulary !== undefined && { vocabulary: manifest.vocabulary }),
-      stretches: (row, epoch, out) => {
+      stretches: (row, epoch, out: Stretches) => {
         rows.stretches(row, epoch, out)
         out.end = filledPlaces(out, extra)
       },
-      placeName: (file, token) => this.nameToken(file, token),
+      maker: tokenMaker,
     }
   }
 

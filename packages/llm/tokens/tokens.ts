@@ -5,5 +5,6 @@ import { type TokensManifest, TokensSource } from './tokens-source.js'
 
 export const tokens: SourceKind<TokensJson> = {
   open: async (json, context) => (await import('./open.js')).openTokens(json, context),
+  list: async (...of) => (await import('./list.js')).readTokenList(...of),
   attach: manifest => new TokensSource(manifest as TokensManifest),
 }

@@ -55,9 +55,13 @@ function addMethods(prototype: object, keep: (facts: PictureOperator) => boolean
 
 /** The parameters as a definition has them. A main one is written even where it is its default. */
 function written({ main, keys }: PictureOperator, first: unknown, options?: object): unknown {
-  if (main === undefined || isObject(first)) return first ?? {}
-  const value = first ?? (keys[main] as Partial<Default<unknown>>).fallback
-  return { [main]: Array.isArray(value) && first === undefined ? shortened(value) : value, ...options }
+  if (main === undefined) return first ?? {}
+  const { fallback } = keys[main] as Partial<Default<unknown>>
+  const byDefault =
+    fallback === undefined ? {} : { [main]: Array.isArray(fallback) ? shortened(fallback) : fallback }
+  return isObject(first)
+    ? { ...byDefault, ...first }
+    : { ...byDefault, ...(first === undefined ? {} : { [main]: first }), ...options }
 }
 
 /** One number for equal ones. */

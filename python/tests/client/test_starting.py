@@ -9,7 +9,7 @@ import pytest
 from patience import PATIENCE
 
 import millrace
-from millrace._client.meeting import KILLED
+from millrace._client.find_engine import KILLED
 from millrace._client.process import Engine
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
@@ -28,7 +28,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, folder: Path, deaths: int, how: str) 
     )
     command = [sys.executable, str(program), fake]
     monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
-    monkeypatch.setattr("millrace._client.meeting.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.find_engine.engine_command", lambda: command)
     return started
 
 
@@ -51,7 +51,7 @@ def test_it_may_die_between_two_looks(fake, monkeypatch, tmp_path):
     def look(engine: Engine) -> str:
         found = state(engine)
         if engines.setdefault(engine, len(engines)) < KILLED:
-            engine._gone.wait(PATIENCE)
+            engine.wait(PATIENCE)
         return found
 
     monkeypatch.setattr(Engine, "state", property(look))

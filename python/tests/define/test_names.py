@@ -205,7 +205,7 @@ def test_the_line_of_an_epoch_can_be_silenced(feed, capsys, monkeypatch):
 
 
 def test_the_home_folder(monkeypatch, tmp_path):
-    from millrace._client.meeting import Meeting
+    from millrace._client.find_engine import Meeting
     from millrace._open.definition import resolve
 
     monkeypatch.setenv("HOME", str(tmp_path))

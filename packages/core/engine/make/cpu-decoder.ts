@@ -5,8 +5,8 @@
  */
 
 import { operatorKey, Random } from '../../basics/random.js'
+import { blankBytes } from '../../batch/remove-rows.js'
 import { type Slot, Stamp } from '../../batch/slot.js'
-import { blankBytes } from '../../batch/strike.js'
 import { decoderOf } from '../../define/kind.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import type { Job } from '../plan/job.js'

@@ -4,6 +4,7 @@
  */
 
 import { isPython, resolveCall, type UserFunction } from '../../define/build/call.js'
+import { loadTokenizers } from '../../define/tokenizer.js'
 import type { CallJson, NormalFeed } from '../../define/types.js'
 import type { Column } from '../../source/source.js'
 import { asMap } from '../../spans/clock.js'
@@ -60,10 +61,8 @@ export async function loadFunctions(
 /** The same, with the tokenizers of the job. What they need is loaded where there are any. */
 export async function withTokenizers({ tokenizers }: Job, functions: UserFunctions): Promise<UserFunctions> {
   if (tokenizers === undefined) return functions
-  const { attachTokenizer } = await import('../../../llm/tokenize/open.js')
-  const attached = Object.entries(tokenizers).map(
-    ([field, opened]) => [field, attachTokenizer(opened)] as const,
-  )
+  const { attach } = await loadTokenizers()
+  const attached = Object.entries(tokenizers).map(([field, opened]) => [field, attach(opened)] as const)
   return { ...functions, tokenizers: new Map(attached) }
 }
 

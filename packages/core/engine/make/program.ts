@@ -7,6 +7,7 @@ import type { TiledArray } from '../../basics/array.js'
 import type { ReadBytes } from '../../basics/plain-array.js'
 import type { Random } from '../../basics/random.js'
 import type { FieldMaking, SlotField } from '../../define/making.js'
+import type { Tokenizer } from '../../define/tokenizer.js'
 import type { NormalOp } from '../../define/types.js'
 import type { Workspace } from '../../system/memory/workspace.js'
 
@@ -15,17 +16,7 @@ export interface InSlot {
   layout: SlotField
   making: FieldMaking
   /** Of a field of text that has one. */
-  tokenizer?: TextTokenizer | undefined
-}
-
-/** Makes tokens of text. */
-export interface TextTokenizer {
-  /** The token that ends a document. */
-  readonly eod: number | undefined
-  /** Tokens that a text of so many bytes has at most. */
-  room(bytes: number): number
-  /** Writes the tokens of UTF-8 text into `out`, from `at` on; gives the place behind the last. */
-  encode(text: Uint8Array, out: Uint32Array, at: number): number
+  tokenizer?: Tokenizer | undefined
 }
 
 /** A value as a column gives it: bytes to decode, a value the index already holds, or an array. */

@@ -20,6 +20,7 @@ import { type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
 import { disownIndexOf } from '../../source/index/trust.js'
 import { attachSource } from '../../source/registry.js'
 import type { Source } from '../../source/source.js'
+import type { TokenRowMaker } from '../../source/token-rows.js'
 import { markSpan, SpanClock } from '../../spans/clock.js'
 import type { RingSpans, SpanLane } from '../../spans/lane.js'
 import { SpanKind } from '../../spans/span-words.js'
@@ -33,7 +34,6 @@ import type { BadReport, Job } from '../plan/job.js'
 import type { DirectRows } from './direct-rows.js'
 import { describeBad } from './failures.js'
 import { SampleMaker } from './sample-maker.js'
-import { type TokenMaker, tokenMakerOf } from './token-maker.js'
 import type { UserFunctions } from './user-functions.js'
 
 const SOURCE_KEY = hashText('source')
@@ -45,7 +45,7 @@ export class RowMaker {
   private readonly fetcher: Fetcher
   private readonly samples: SampleMaker
   private readonly direct: DirectRows | undefined
-  private readonly tokens: TokenMaker | undefined
+  private readonly tokens: TokenRowMaker | undefined
   private readonly random = new Random()
   private readonly draws: Draw[]
   private readonly ahead: Ahead
@@ -74,14 +74,14 @@ export class RowMaker {
     // A function on the sample gets all of it; fields only need what they name.
     const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
-    const cache = job.cache && { seat: job.cache, order: this.order }
+    const cache = job.cache && { handle: job.cache, order: this.order }
     this.ahead = new Ahead(job.layout)
     this.fetcher = new Fetcher(this.sources, columns, maker, cache, this.ahead)
     this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
       this.fetcher.readInto(range, into),
     )
     this.direct = columns && this.samples.directRows(columns)
-    this.tokens = tokenMakerOf(job, this.sources, this.work, this.fetcher.reader, this.ahead)
+    this.tokens = this.tokenMaker()
     this.draws = Array.from({ length: mostRows(job.layout) }, () => ({
       source: 0,
       row: 0,
@@ -105,8 +105,19 @@ export class RowMaker {
     return after(this.fetch(claim, to), () => this.makeRows(claim, slot, to))
   }
 
+  /** What makes rows of tokens. Undefined where rows have to be made of samples. */
+  private tokenMaker(): TokenRowMaker | undefined {
+    const { feed, layout, cache } = this.job
+    const rows = this.sources.flatMap(({ tokenRows }) => tokenRows ?? [])
+    if (feed.map !== undefined || cache !== undefined || rows.length < this.sources.length) return undefined
+    const [{ maker }] = rows
+    if (!rows.every(other => other.maker === maker)) return undefined
+    const { work, ahead } = this
+    return maker(rows, { fields: feed.fields, layout, work, reader: this.fetcher.reader, timing: ahead })
+  }
+
   /** Rows of tokens, without samples. False: they are made like any others. */
-  private makeTokens(tokens: TokenMaker, claim: Claim, slot: Slot, to: number): boolean {
+  private makeTokens(tokens: TokenRowMaker, claim: Claim, slot: Slot, to: number): boolean {
     if (this.ring.hasPoison || !tokens.make(slot, claim.from, to, this.draws)) return false
     for (let row = claim.from; row < to; row++) this.good(slot, row)
     this.finish(claim, slot)
@@ -248,7 +259,7 @@ export class RowMaker {
       slot.positions[row] = position
       slot.rows[row] = draw.row
       slot.sources[row] = draw.source
-      this.foresee(draw, epoch, position)
+      this.enqueueRow(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
     if (this.ahead.slow) this.hint(claim)
@@ -277,9 +288,9 @@ export class RowMaker {
     return epoch * length + from - (from % window)
   }
 
-  private foresee({ source, row }: Draw, epoch: number, position: number): void {
+  private enqueueRow({ source, row }: Draw, epoch: number, position: number): void {
     const { seed } = this.job.feed
-    this.sources[source].foresee?.(
+    this.sources[source].enqueueRow?.(
       row,
       this.fetcher.wanted(source),
       epoch,

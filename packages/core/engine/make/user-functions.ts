@@ -1,7 +1,7 @@
 /** Functions of the user's, as workers call them: those of JavaScript and those of Python look the same. */
 
-import type { Tokenizer } from '../../../llm/tokenize/tokenizer.js'
 import type { Random } from '../../basics/random.js'
+import type { Tokenizer } from '../../define/tokenizer.js'
 import type { Column } from '../../source/source.js'
 
 export type SampleFunction = (

@@ -1,9 +1,9 @@
 /** A job: everything a maker needs to know of one ring, as plain data that is posted to its thread once. */
 
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import type { SampleWhere } from '../../basics/errors.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import type { FieldMaking } from '../../define/making.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { OrderData } from '../../order/compile.js'
 import type { Manifest } from '../../source/source.js'
@@ -46,11 +46,11 @@ export interface Job {
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */
   ready?: number
   /** Where rows share units, or the order reads by blocks: the cache that loads each once. */
-  cache?: CacheSeat
+  cache?: CacheHandle
 }
 
 /** A cache, and the place of a ring in it. */
-export interface CacheSeat {
+export interface CacheHandle {
   data: BlockCacheData
   ring: number
   /** The rows are made in the calling thread, which must not be blocked. */

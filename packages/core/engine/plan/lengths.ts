@@ -4,10 +4,10 @@
  * folder until the data or the field change.
  */
 import { createHash } from 'node:crypto'
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { contentHash } from '../../define/hash.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { Lengths } from '../../order/bins/plan.js'
 import type { IndexColumn, OnProgress, Source } from '../../source/source.js'
@@ -111,7 +111,7 @@ function numbersOf(source: Source, column: IndexColumn, name: string, path: stri
 async function ofField(of: OfSources, field: NormalField, options: LengthOptions): Promise<Uint32Array[]> {
   const known = of.attached.map(source => toldBySource(of.feed, field, source))
   const lengths: Uint32Array[] = []
-  for (const [i, told] of known.entries()) lengths.push(told ?? (await kept(of, field, i, options)))
+  for (const [i, reported] of known.entries()) lengths.push(reported ?? (await kept(of, field, i, options)))
   return lengths
 }
 

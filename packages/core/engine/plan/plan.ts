@@ -4,13 +4,13 @@
  */
 
 import { tellOfClasses } from '../../../formats/files/classes.js'
-import type { OpenedTokenizer } from '../../../llm/tokenize/open.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
 import { isOpenField } from '../../define/kind.js'
 import { columnLimits } from '../../define/limits.js'
 import { tokenizing } from '../../define/operators/text.js'
+import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import {

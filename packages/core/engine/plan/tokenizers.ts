@@ -1,9 +1,9 @@
 /** Opens the tokenizers of a feed's fields. What is wrong with one is wrong with the definition: no policy for bad samples hides it. */
 
-import { type OpenedTokenizer, openTokenizer } from '../../../llm/tokenize/open.js'
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError, MissingError } from '../../basics/errors.js'
-import { tokenizing } from '../../define/operators/text.js'
+import { type TokenizerParams, tokenizing } from '../../define/operators/text.js'
+import { loadTokenizers, type OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
 
 /** By field. Fields that name the same one share it. */
@@ -28,13 +28,14 @@ export async function openTokenizers(
 }
 
 async function open(
-  json: Parameters<typeof openTokenizer>[0],
+  params: TokenizerParams,
   root: string,
   path: string,
   notice?: (text: string) => void,
 ): Promise<OpenedTokenizer> {
   try {
-    return await openTokenizer(json, root, notice)
+    const tokenizers = await loadTokenizers()
+    return await tokenizers.open(params, root, notice)
   } catch (error) {
     if (error instanceof MissingError) throw error
     throw new DefinitionError(path, (error as Error).message)

@@ -4,7 +4,9 @@
  */
 
 import { DefinitionError, SourceError } from '../../basics/errors.js'
+import { normalized } from '../../basics/numpy.js'
 import { epochsByCorpus } from '../../define/check/combine/blend.js'
+import { loadKind } from '../../define/format.js'
 import type { BlendJson, SourceJson } from '../../define/types.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext } from '../source.js'
 import { combinedFingerprint } from './combined.js'
@@ -108,8 +110,8 @@ function written({ entries }: BlendJson): Entry[] {
 
 /** The files of a list: entries of their corpora, which are all sources of tokens alike. */
 async function listed(json: BlendJson, list: string, { root }: OpenContext): Promise<Entry[]> {
-  const { readTokenList } = await import('../../../llm/tokens/list.js')
-  const files = await readTokenList(list, root, json.root)
+  const { list: read } = await loadKind('tokens')
+  const files = await read!(list, root, json.root)
   const corpora = [...new Set(files.map(({ corpus }) => corpus))]
   const epochs = json.epochs && epochsByCorpus(json.epochs, corpora)
   return files.map(({ line, prefix, corpus, name, weight }) => ({
@@ -145,19 +147,19 @@ async function openEntry(
   }
 }
 
-/** Megatron builds of each source as many samples as it will give, and some more. */
+/** Megatron builds of each source the weighed part of all samples, rounded up, and a surplus of it, rounded up. */
 async function megatronContexts(
   entries: readonly Entry[],
   context: OpenContext,
 ): Promise<OpenContext[] | undefined> {
   const { megatron } = context
   if (megatron === undefined) return undefined
-  const { megatronSizes } = await import('../../../llm/tokens/megatron/sizes.js')
+  const { samples, surplus } = megatron
   const weights = entries.flatMap(({ weight }) => (weight === undefined ? [] : [weight]))
   const sizes =
-    weights.length === 0 || megatron.samples === undefined
+    weights.length === 0 || samples === undefined
       ? undefined
-      : megatronSizes(weights, megatron.samples, megatron.surplus)
+      : normalized(weights).map(weight => Math.ceil(Math.ceil(samples * weight) * (1 + surplus)))
   const zero = weights.indexOf(0)
   if (zero >= 0)
     throw new SourceError(

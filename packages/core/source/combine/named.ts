@@ -3,9 +3,7 @@
  * `source` that holds the name, and the name stands before their ids. `blend.ts` and `zip.ts` make them.
  */
 
-import type { TokenRows } from '../../../llm/tokens/token-rows.js'
 import { nearest, SourceError } from '../../basics/errors.js'
-import { Around } from '../around.js'
 import type {
   Column,
   IndexColumn,
@@ -18,6 +16,8 @@ import type {
   SourceKind,
   WholeFile,
 } from '../source.js'
+import { SourceWrapper } from '../source-wrapper.js'
+import type { TokenRows } from '../token-rows.js'
 
 export interface NamedManifest extends Manifest {
   kind: 'named'
@@ -71,7 +71,7 @@ export function checkNames(
   }
 }
 
-class RenamedSource extends Around {
+class RenamedSource extends SourceWrapper {
   private readonly oldNames: Map<string, string>
   /** The columns as the source below knows them, by the very array that was asked with. */
   private readonly translated = new WeakMap<readonly string[], readonly string[]>()
@@ -91,12 +91,12 @@ class RenamedSource extends Around {
   override wholeFile(row: number): WholeFile | undefined {
     const file = this.source.wholeFile?.(row)
     if (file === undefined) return undefined
-    const { column, extension, byExtension, told } = file
+    const { column, extension, byExtension, reported } = file
     return {
       column: this.rename[column] ?? column,
       extension,
       byExtension: byExtension && !(extension in this.rename),
-      told: told.map(name => this.rename[name] ?? name),
+      reported: reported.map(name => this.rename[name] ?? name),
     }
   }
 
@@ -138,12 +138,8 @@ class RenamedSource extends Around {
   override get tokenRows(): TokenRows | undefined {
     const { tokenRows: rows } = this.source
     if (rows === undefined) return undefined
-    const here = (name: string): string => this.rename[name] ?? name
-    const columns = Object.entries(rows.columns).map(([name, ahead]) => [here(name), ahead])
-    return Object.create(rows, {
-      columns: { value: Object.fromEntries(columns) },
-      targets: { value: rows.targets.map(here) },
-    })
+    const columns = Object.entries(rows.columns).map(([name, column]) => [this.rename[name] ?? name, column])
+    return Object.create(rows, { columns: { value: Object.fromEntries(columns) } })
   }
 
   protected override columnsBelow(columns: readonly string[]): readonly string[] {

@@ -4,11 +4,11 @@
  * Not to be written in a definition: `openSource` makes it.
  */
 
-import type { TokenRows } from '../../../llm/tokens/token-rows.js'
 import { SourceError } from '../../basics/errors.js'
-import { Around } from '../around.js'
 import { IndexFile } from '../index/file.js'
 import type { IndexColumn, Manifest, Source, SourceKind } from '../source.js'
+import { SourceWrapper } from '../source-wrapper.js'
+import type { TokenRows } from '../token-rows.js'
 
 /** A column whose values lie in an index file: `value`, and `null` (1: no value) where rows lack one. */
 export interface ValueColumn extends Pick<IndexColumn, 'type' | 'digits'> {
@@ -34,7 +34,7 @@ export const valued: SourceKind<never> = {
   },
 }
 
-class ValuedSource extends Around {
+class ValuedSource extends SourceWrapper {
   constructor(
     source: Source,
     private readonly values: readonly ValueColumn[],

@@ -6,11 +6,11 @@ const NAME = 'arrow.fixed_shape_tensor'
 export function tensorShape(metadata: Readonly<Record<string, string>>, size: number): number[] | undefined {
   if (metadata['ARROW:extension:name'] !== NAME) return undefined
   try {
-    const told = JSON.parse(metadata['ARROW:extension:metadata']) as {
+    const reported = JSON.parse(metadata['ARROW:extension:metadata']) as {
       shape?: unknown
       permutation?: unknown
     }
-    const { shape, permutation = [] } = told
+    const { shape, permutation = [] } = reported
     if (!Array.isArray(shape) || !Array.isArray(permutation)) return undefined
     const isShape =
       shape.every(n => Number.isInteger(n) && n >= 0) && shape.reduce((a, b) => a * b, 1) === size

@@ -113,7 +113,7 @@ async function run(
     ...{ documents: written.documents, tokens: written.tokens, bytes: written.bytes },
     ...{ textBytes: sums.textBytes, inputBytes },
     ...{ empty: sums.empty, skipped: sums.skipped, replaced: sums.replaced },
-    bad: told(ordered),
+    bad: reported(ordered),
     ...{ parts: ordered.length, reused, vocabulary: tokenizer.size },
     ...(eod !== undefined && { eod }),
   }
@@ -230,7 +230,7 @@ function sumsOf(parts: readonly Part[]) {
 }
 
 /** The first bad documents, in words. */
-function told(parts: readonly Part[]): string[] {
+function reported(parts: readonly Part[]): string[] {
   const lines = new LineNumbers()
   return parts
     .flatMap(({ faults }) => faults)

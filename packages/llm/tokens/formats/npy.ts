@@ -15,9 +15,9 @@ export const readNpy: ReadFormat = async (found, read, options) => {
     if (type.refused !== undefined) throw refuse(`: ${type.refused}`)
     const dtype = TOKEN_DTYPES.find(dtype => dtype === type.dtype)
     if (typeof descr !== 'string' || dtype === undefined || type.bigEndian) {
-      const told = typeof descr === 'string' ? `type "${descr}"` : 'several fields'
+      const reported = typeof descr === 'string' ? `type "${descr}"` : 'several fields'
       throw refuse(
-        `has elements of ${told}: tokens are ${TOKEN_DTYPES.join(', ')}, little-endian. Convert them with NumPy's astype`,
+        `has elements of ${reported}: tokens are ${TOKEN_DTYPES.join(', ')}, little-endian. Convert them with NumPy's astype`,
       )
     }
     if (shape.length !== 1) {

@@ -45,10 +45,10 @@ export async function tryTokenFiles(
   using stores = new Stores()
   const found = await findTokenFiles(paths, context.root, stores, options)
   // Of many files without a header the first is named.
-  let told = false
+  let reported = false
   const notice = (text: string): void => {
-    if (!told) context.notice?.(text)
-    told = true
+    if (!reported) context.notice?.(text)
+    reported = true
   }
   return await inParallel(found, ASKED_AT_ONCE, async one => {
     try {

@@ -62,7 +62,7 @@ export async function megatronRows(
     trained,
     epochRows: trained / length,
     cut: { pack: 'megatron', length, sequences: file.index.sequences, ...order },
-    told: "Megatron's samples, in Megatron's order",
+    reported: "Megatron's samples, in Megatron's order",
     bytes,
   }
 }

@@ -10,6 +10,7 @@ import { checkRecordFile, readEvidence, writeEvidence } from '../../diagnose/rec
 import { made } from '../verdict/made.js'
 
 // Workers are threads of the built package.
+await import(new URL('../../../../build/all/registry.js', import.meta.url).href)
 const built = new URL('../../../../build/observe/diagnose/feed.js', import.meta.url).href
 const { diagnoseFeed } = (await import(built)) as typeof import('../../diagnose/feed.js')
 
@@ -65,7 +66,7 @@ test('however slow a feed is, a step of it is seen whole', async () => {
 describe('a loop that runs', () => {
   test('is looked at from its own process', async () => {
     const { open } = (await import(
-      new URL('../../../../dist/index.js', import.meta.url).href
+      new URL('../../../../build/all/index.js', import.meta.url).href
     )) as typeof import('../../../all/index.js')
     const loader = open(FEED, { workers: 1, epochs: null })
     const found = loader.diagnose({ seconds: 0.5 }) // waits until the feed is open
@@ -87,9 +88,11 @@ describe('a loop that runs', () => {
 describe('experiments on data', () => {
   const files = join(folder, 'rows')
   test('rows to come that are in memory are not absent', async () => {
-    const { lookForAbsent } = await inBuilt<typeof import('../../diagnose/absent.js')>('diagnose/absent.js')
+    const { lookForAbsent } = await inBuilt<typeof import('../../diagnose/absent.js')>(
+      'observe/diagnose/absent.js',
+    )
     const { normalizeFeed } =
-      await inBuilt<typeof import('../../../core/define/normalize.js')>('define/normalize.js')
+      await inBuilt<typeof import('../../../core/define/normalize.js')>('core/define/normalize.js')
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ n: i })).join('\n')
     const { writeFileSync } = await import('node:fs')
     writeFileSync(`${files}.jsonl`, `${lines}\n`)
@@ -112,7 +115,7 @@ describe('experiments on data', () => {
       new URL('../../../../build/observe/diagnose/cached.js', import.meta.url).href
     )) as typeof import('../../diagnose/cached.js')
     const { open } = (await import(
-      new URL('../../../../dist/index.js', import.meta.url).href
+      new URL('../../../../build/all/index.js', import.meta.url).href
     )) as typeof import('../../../all/index.js')
     const loader = open(FEED, { workers: 0 })
     await loader.ready

@@ -74,7 +74,7 @@ test('what workers count is left out where none was seen', () => {
 })
 
 test('the guide has every metric and family by its name', () => {
-  const text = readFileSync(join(docs, 'metrics.md'), 'utf8')
+  const text = readFileSync(join(docs, 'measure.md'), 'utf8')
   const named = (name: string) => text.includes(`\`${name}\``)
   expect(METRICS.map(({ name }) => `millrace/${name}`).filter(name => !named(name))).toEqual([])
   expect(Object.keys(FAMILIES).filter(name => !named(`millrace_${name}`))).toEqual([])

@@ -3,12 +3,12 @@ import { isTiled } from '../../../core/basics/array.js'
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import { tokenizing } from '../../../core/define/operators/text.js'
+import type { Tokenizer } from '../../../core/define/tokenizer.js'
 import type { NormalField } from '../../../core/define/types.js'
 import type {
   FieldValue,
   Placed,
   RowContext,
-  TextTokenizer,
   UserMap,
   VaryingProgram,
 } from '../../../core/engine/make/program.js'
@@ -16,7 +16,7 @@ import { shown } from '../../decode/text/text.js'
 import { arrayOf } from './encode.js'
 import { mapped } from './mapped.js'
 
-export function compileTokens(field: NormalField, tokenizer: TextTokenizer, map?: UserMap): VaryingProgram {
+export function compileTokens(field: NormalField, tokenizer: Tokenizer, map?: UserMap): VaryingProgram {
   const rowOf = tokenRows(field, tokenizer)
   return {
     form: 'varying',
@@ -30,7 +30,7 @@ export function compileTokens(field: NormalField, tokenizer: TextTokenizer, map?
 }
 
 /** The tokens of a text that stands for missing ones. */
-export function missingTokens(field: NormalField, tokenizer: TextTokenizer): VaryingProgram['missing'] {
+export function missingTokens(field: NormalField, tokenizer: Tokenizer): VaryingProgram['missing'] {
   if (field.missing === undefined) return undefined
   const rowOf = tokenRows(field, tokenizer)
   const text = new TextEncoder().encode(String(field.missing))
@@ -40,7 +40,7 @@ export function missingTokens(field: NormalField, tokenizer: TextTokenizer): Var
 /** Makes rows of texts. */
 function tokenRows(
   field: NormalField,
-  tokenizer: TextTokenizer,
+  tokenizer: Tokenizer,
 ): (text: Uint8Array, context: RowContext) => Placed {
   const { truncate, append } = tokenizing(field)!
   const { dtype, max } = field.layout

@@ -50,10 +50,10 @@ function capital(text: string): string {
 }
 
 function othersOf(others: readonly Pair[]): string {
-  const told = others.filter(({ comparison }) => comparison.rate.significant)
-  if (told.length === 0) return ''
+  const reported = others.filter(({ comparison }) => comparison.rate.significant)
+  if (reported.length === 0) return ''
   const [up, down] = [1, -1].map(sign =>
-    told
+    reported
       .filter(({ comparison }) => Math.sign(comparison.rate.ratio.value - 1) === sign)
       .map(({ name }) => name),
   )

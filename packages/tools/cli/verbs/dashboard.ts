@@ -88,9 +88,9 @@ export const dashboard = command({
         `the page can be reached from other machines, without encryption: a person who has its address sees all of it. ` +
           `Safer: leave --host out, and forward the port by ssh`,
       )
-    const told = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
+    const started = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
     const { json } = values as { json?: boolean }
-    say(json ? asJson(told) : words(told, shown.port), process.stdout)
+    say(json ? asJson(started) : words(started, shown.port), process.stdout)
     if (values.open) await openBrowser(url)
     return forever(own)
   },
@@ -131,9 +131,9 @@ function runOptions({ workers, depth, plugin, ...more }: Given): string[] {
   return [...options, ...plugin.flatMap(url => ['--plugin', url])]
 }
 
-type Told = Dashboard['runs'] & { url: string }
+type Started = Dashboard['runs'] & { url: string }
 
-function words({ url, run, ended, others }: Told, port: number): string {
+function words({ url, run, ended, others }: Started, port: number): string {
   const shown =
     run !== null
       ? `It shows "${printable(run.feed)}", process ${run.trainer}${ended === null ? '.' : `, which has ended: ${ended}.`}`

@@ -126,7 +126,7 @@ async function makeData(out: string, samples: number, cores: number): Promise<vo
       division: { shards: 4 },
       workers: cores,
       force: true, // replaces the shards of a demo with another number of pictures
-      onProgress: (...told) => packing.set(...told),
+      onProgress: (...reported) => packing.set(...reported),
     },
   )
   packing.end()

@@ -34,7 +34,7 @@ export const index = command({
     const result = await buildIndex(source, {
       root,
       force: values.force,
-      onProgress: (...told) => progress.set(...told),
+      onProgress: (...reported) => progress.set(...reported),
       onNotice,
     })
     progress.end()

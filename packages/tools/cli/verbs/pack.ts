@@ -71,7 +71,7 @@ export const pack = command({
         workers: values.workers ?? usableCores(),
         plugins,
         force: values.force,
-        onProgress: (...told) => progress.set(...told),
+        onProgress: (...reported) => progress.set(...reported),
         onNotice: text => notices.push(text),
       })
       progress.end()

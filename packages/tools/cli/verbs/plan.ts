@@ -71,8 +71,8 @@ export const plan = command({
       throw new UsageError(
         '--step-ms, --steps-per-second, and --parameters with --flops all say how fast the trainer is: give one of them',
       )
-    const told = values[`feed-${what}`]
-    if (feed !== undefined && told !== undefined)
+    const reported = values[`feed-${what}`]
+    if (feed !== undefined && reported !== undefined)
       throw new UsageError(`FEED is measured, and --feed-${what} says what it gives: give one of them`)
     const measured = feed === undefined ? undefined : await measure(feed, values, ofTokens)
     const { epochRows = 0, batch: rows = 0, rowBytes = 0 } = measured ?? {}
@@ -85,7 +85,7 @@ export const plan = command({
           perStep: (batch ?? rows) * gpus,
           bytes: values['sample-bytes'] ?? rowBytes,
         }
-    const one = (ofTokens ? measured?.tokensPerSecond : measured?.rowsPerSecond) ?? told
+    const one = (ofTokens ? measured?.tokensPerSecond : measured?.rowsPerSecond) ?? reported
     const stepMs = values['step-ms']
     const { trainer, fed, ...planned } = planRun({
       ...wanted,

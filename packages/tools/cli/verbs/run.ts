@@ -125,7 +125,7 @@ export const run = command({
       timeout: values.timeout,
       observe: values.observe as OpenOptions['observe'],
       ...(values.log !== undefined && { log: values.log }),
-      progress: (...told) => opening.set(...told),
+      progress: (...reported) => opening.set(...reported),
       notice,
     })
     try {
@@ -193,7 +193,7 @@ async function feedTrainer(
     unit: 'steps',
     ...(!keep.endless && { total: loader.loopSteps }),
   })
-  const told = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
+  const reported = progressShown() ? await liveProgress(loader, progress, keep.stepMs) : undefined
   const recorded = trace === undefined ? undefined : await recordTrace(trace, keep['trace-limit'])
   const interrupt = new AbortController()
   const forget = endsItself(() => interrupt.abort())
@@ -207,7 +207,7 @@ async function feedTrainer(
     },
   })
   forget()
-  told?.()
+  reported?.()
   progress.end()
   ids?.close()
   saveState() // a run of no steps still leaves a state to resume from

@@ -39,7 +39,7 @@ export const verify = command({
       fields,
       plugins,
       workers: values.workers ?? usableCores(),
-      onProgress: (...told) => progress.set(...told),
+      onProgress: (...reported) => progress.set(...reported),
       onNotice: notice,
     })
     progress.end()

@@ -249,9 +249,9 @@ describe('errors', () => {
     const entries = [3, 1].map(weight => ({ name: `of ${weight}`, weight, source }))
     const feed = join(folder, 'blended.json')
     writeFileSync(feed, JSON.stringify({ ...JSON.parse(INLINE), source: { blend: { entries } } }))
-    const told = await millrace('inspect', feed)
-    expect(told.stderr).toBe('')
-    expect(told.stdout).toMatch(/of 3 +3 +synthetic +8 .*\n *of 1 +1 +synthetic +8 /)
+    const reported = await millrace('inspect', feed)
+    expect(reported.stderr).toBe('')
+    expect(reported.stdout).toMatch(/of 3 +3 +synthetic +8 .*\n *of 1 +1 +synthetic +8 /)
     const { stdout } = await millrace('inspect', feed, '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       kind: 'blend',

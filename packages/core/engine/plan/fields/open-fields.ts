@@ -10,12 +10,12 @@ import type { OpenContext } from '../../../source/source.js'
 /** The feed with its fields as the data have them. */
 export async function closeFields(
   feed: NormalFeed,
-  told: Pick<OpenContext, 'progress' | 'notice'>,
+  reported: Pick<OpenContext, 'progress' | 'notice'>,
 ): Promise<NormalFeed> {
   const wanted = feed.fields.flatMap(field =>
     isWide(field) ? field.from.filter(name => !isPattern(name)) : field.from,
   )
-  const context = { root: feed.root, wanted, ...told }
+  const context = { root: feed.root, wanted, ...reported }
   const { sources } = await openSources(feed.main ?? feed.source, context)
   const attached = sources.map(({ manifest }) => attachSource(manifest))
   const main: MainSource = { sources, attached, drops: feed.onError.policy !== 'fail', context }

@@ -215,7 +215,7 @@ describe.skipIf(process.platform !== 'linux' || allowed.length < 2)('workers', (
       batch: { size: 1 },
     }
     await using(webp, { workers: 2, affinity: [last] }, async loader => {
-      expect((await loopIds(loader)).flat().length).toBe(3)
+      expect((await loopIds(loader)).flat().length).toBe(4)
       expect(others()).toEqual([all])
     })
     expect(others()).toEqual([all])

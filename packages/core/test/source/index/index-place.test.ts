@@ -231,8 +231,8 @@ describe('two processes', () => {
     writeFileSync(
       script,
       `import { appendFileSync } from 'node:fs'
-       import { obtainIndex } from ${built('source/index/place.js')}
-       import { writeIndex } from ${built('source/index/write.js')}
+       import { obtainIndex } from ${built('core/source/index/place.js')}
+       import { writeIndex } from ${built('core/source/index/write.js')}
        const [home, mode] = process.argv.slice(2)
        const { path } = await obtainIndex({
          data: home + '/data.tar', beside: home + '/.data.tar.millrace', problem: () => undefined,

@@ -118,10 +118,10 @@ export async function unpack(
   report: Report,
 ): Promise<void> {
   const { fd, close } = openInput(input)
-  let told = 0
+  let reported = 0
   const progress = (bytes: number): void => {
-    report(bytes - told)
-    told = bytes
+    report(bytes - reported)
+    reported = bytes
   }
   const read = async (into: Buffer, position: number): Promise<number> => {
     for (let at = 0; at < into.length; ) {

@@ -7,7 +7,7 @@ export interface Problem {
   kind: string
   count: number
   /** The first of them. */
-  told: string[]
+  reported: string[]
 }
 
 export class Problems {
@@ -16,10 +16,10 @@ export class Problems {
   add(kind: string, text: string): void {
     let problem = this.all.find(one => one.kind === kind)
     if (problem === undefined) {
-      problem = { kind, count: 0, told: [] }
+      problem = { kind, count: 0, reported: [] }
       this.all.push(problem)
     }
     problem.count++
-    if (problem.told.length < TOLD) problem.told.push(text)
+    if (problem.reported.length < TOLD) problem.reported.push(text)
   }
 }

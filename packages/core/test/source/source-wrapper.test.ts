@@ -4,7 +4,6 @@
  * it does and how a wrapper is checked for it.
  */
 import { describe, expect, it } from 'vitest'
-import { Stretches, type TokenRows } from '../../../llm/tokens/token-rows.js'
 import { Random } from '../../basics/random.js'
 import { allFormats } from '../../define/format.js'
 import { concat } from '../../source/combine/concat.js'
@@ -24,6 +23,7 @@ import type {
   Pieces,
   Source,
 } from '../../source/source.js'
+import type { TokenRows } from '../../source/token-rows.js'
 import { asText } from './conformance.js'
 
 /** A row has ten bytes of its own and a unit, both in column `a`, and its number, `b`. Loading says of which unit bytes are. */
@@ -36,7 +36,7 @@ class FullSource implements Required<Source> {
   readonly asInUnits = true
   readonly tokenRows: TokenRows
   readonly runs: Float64Array
-  readonly foreseen: unknown[] = []
+  readonly enqueued: unknown[] = []
 
   constructor(
     readonly count: number,
@@ -49,14 +49,9 @@ class FullSource implements Required<Source> {
     this.unitStarts = Float64Array.from({ length: count / together }, (_, unit) => unit * together)
     this.leaves = [this]
     this.tokenRows = {
-      files: [{ path: name, begin: 0, dtype: 'u16' }],
-      length: 4,
-      columns: { [columnNames[0]]: 0 },
-      targets: [columnNames[0]],
-      padding: 0,
-      vocabulary: 9,
+      columns: { [columnNames[0]]: { ahead: 0, trains: true } },
       stretches: (row, epoch, out) => out.add(0, 10 * row + epoch, 4, 0),
-      placeName: (_, token) => `${name} at ${token}`,
+      maker: () => undefined,
     }
     this.runs = Float64Array.of(0, count / 2)
   }
@@ -86,8 +81,8 @@ class FullSource implements Required<Source> {
   }
 
   wholeFile(row: number) {
-    const [column, told] = this.columnNames
-    return { column, extension: `e${row}`, byExtension: true, told: [told] }
+    const [column, reported] = this.columnNames
+    return { column, extension: `e${row}`, byExtension: true, reported: [reported] }
   }
 
   present(row: number) {
@@ -113,8 +108,8 @@ class FullSource implements Required<Source> {
     return pieces.map(piece => Buffer.from(`unit ${unit}: ${asText(piece)}`))
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    this.foreseen.push([row, [...columns], epoch, random])
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.enqueued.push([row, [...columns], epoch, random])
   }
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
@@ -241,8 +236,12 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   index: ({ source, column }, row, { row: below }) => expect(source.index(column('b'))?.at(row)).toBe(below),
   where: ({ source }, row, { part, row: below }) => expect(source.where?.(row)).toEqual(part.where(below)),
   wholeFile: ({ source, column }, row, { part, row: below }) => {
-    const { column: bytes, told, ...file } = part.wholeFile(below)
-    expect(source.wholeFile?.(row)).toEqual({ column: column(bytes), told: told.map(column), ...file })
+    const { column: bytes, reported, ...file } = part.wholeFile(below)
+    expect(source.wholeFile?.(row)).toEqual({
+      column: column(bytes),
+      reported: reported.map(column),
+      ...file,
+    })
   },
   present: ({ source, column }, row, { part, row: below }) => {
     expect(source.present?.(row).columns).toContain(column('a'))
@@ -282,18 +281,20 @@ const CHECKS: { [Name in keyof Required<Source>]: Check } = {
   tokenRows: ({ source, parts, column }, row, { part, row: below }) => {
     const rows = source.tokenRows
     if (parts.length > 1) return expect(rows).toBeUndefined()
-    const [here, there] = [new Stretches(), new Stretches()]
-    rows!.stretches(row, 5, here)
-    part.tokenRows.stretches(below, 5, there)
-    expect(here).toEqual(there)
-    expect([rows!.columns, rows!.targets]).toEqual([{ [column('a')]: 0 }, [column('a')]])
-    expect([rows!.length, rows!.vocabulary, rows!.placeName?.(0, 3)]).toEqual([4, 9, 'x at 3'])
+    const stretchesOf = (of: TokenRows, number: number): number[][] => {
+      const added: number[][] = []
+      of.stretches(number, 5, { end: 0, add: (file, offset, tokens) => added.push([file, offset, tokens]) })
+      return added
+    }
+    expect(stretchesOf(rows!, row)).toEqual(stretchesOf(part.tokenRows, below))
+    expect(rows!.columns).toEqual({ [column('a')]: { ahead: 0, trains: true } })
+    expect(rows!.maker).toBe(part.tokenRows.maker)
   },
-  foresee: ({ source }, row, { part, row: below, wanted }) => {
+  enqueueRow: ({ source }, row, { part, row: below, wanted }) => {
     const random = new Random()
-    source.foresee?.(row, wanted, 7, random)
-    expect(part.foreseen.at(-1)).toEqual([below, expect.arrayContaining(['a', 'b']), 7, random])
-    expect((part.foreseen.at(-1) as unknown[])[3]).toBe(random)
+    source.enqueueRow?.(row, wanted, 7, random)
+    expect(part.enqueued.at(-1)).toEqual([below, expect.arrayContaining(['a', 'b']), 7, random])
+    expect((part.enqueued.at(-1) as unknown[])[3]).toBe(random)
   },
   sample: ({ source, column }, row, { part, row: below, wanted }) => {
     const nothing = { ranges: [], units: [] }

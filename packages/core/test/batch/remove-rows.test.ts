@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { actualShape, closeSlot, putVarying } from '../../batch/close.js'
 import { layoutSlot } from '../../batch/layout.js'
+import { removeRows } from '../../batch/remove-rows.js'
 import { Header, RowStatus, Slot } from '../../batch/slot.js'
-import { strikeRows } from '../../batch/strike.js'
 import type { FieldLayout } from '../../define/types.js'
 
 const fields: FieldLayout[] = [
@@ -72,7 +72,7 @@ function seen({ slot, bytes }: { slot: Slot; bytes: Uint8Array }): object {
 describe('drop', () => {
   test.each([[[0]], [[6]], [[3]], [[0, 1, 5]], [[0, 1, 2, 3, 4, 5, 6]]])('rows %j', rows => {
     const late = closed('drop', [])
-    strikeRows(late.slot, rows, 'drop')
+    removeRows(late.slot, rows, 'drop')
     expect(seen(late)).toEqual(seen(closed('drop', rows)))
   })
 })
@@ -83,7 +83,7 @@ describe('in a batch with fillers', () => {
 
   test.each([[[0]], [[3]], [[0, 1]], [[0, 1, 2, 3]]])('drop keeps its size: rows %j', rows => {
     const late = closed('drop', [], valid)
-    strikeRows(late.slot, rows, 'drop')
+    removeRows(late.slot, rows, 'drop')
     expect(seen(late)).toEqual(seen(closed('drop', rows, valid)))
     expect(late.slot.words[Header.Count]).toBe(ROWS)
     const good = valid - rows.length
@@ -98,7 +98,7 @@ describe('in a batch with fillers', () => {
 
   test.each(['drop', 'mask', 'fail'] as const)('%s: a bad filler is blank, and no bad sample', policy => {
     const late = closed('drop', [], valid)
-    strikeRows(late.slot, [5], policy)
+    removeRows(late.slot, [5], policy)
     const [label] = layout.fields
     expect([...new Int32Array(late.slot.buffer, AT + label.at, ROWS)]).toEqual([1, 2, 3, 4, 5, 0, 7])
     expect([...late.slot.status]).toEqual([1, 1, 1, 1, 3, 3, 3])
@@ -109,7 +109,7 @@ describe('in a batch with fillers', () => {
 describe('mask', () => {
   test('dense rows are zero and not valid; the others are untouched', () => {
     const late = closed('mask', [])
-    strikeRows(late.slot, [2, 4], 'mask')
+    removeRows(late.slot, [2, 4], 'mask')
     const [label] = layout.fields
     expect([...new Int32Array(late.slot.buffer, AT + label.at, ROWS)]).toEqual([1, 2, 0, 4, 0, 6, 7])
     expect([...late.slot.status]).toEqual([1, 1, 2, 1, 2, 1, 1])

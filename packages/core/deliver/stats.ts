@@ -1,12 +1,14 @@
 /** What a run has done so far, as plain numbers. */
 
-import type { NormalFeed } from '../core/define/types.js'
-import type { DeviceStats } from '../core/deliver/node/device.js'
-import { decoderVersions } from '../pixels/decode/picture/image.js'
-import type { Accounting } from './evidence.js'
-import { STALL } from './stall.js'
+import { MissingError } from '../basics/errors.js'
+import type { NormalFeed } from '../define/types.js'
+import type { BlockCacheStats } from '../store/block-cache.js'
+import { libraryVersion as turbojpegVersion } from '../system/codecs/turbojpeg-library.js'
+import { libraryVersion as vipsVersion } from '../system/codecs/vips.js'
+import type { DeviceStats } from './node/device.js'
+import { STALL } from './protocol-facts.js'
 
-export interface LoaderStats extends FeedingStats {
+export interface CountedStats extends FeedingStats {
   batches: number
   samples: number
   /** From open() to the first batch, and how much of it went into opening the sources. */
@@ -19,9 +21,6 @@ export interface LoaderStats extends FeedingStats {
   bad: { count: number; samples: BadSample[] }
   /** The device that batches are delivered on. */
   device?: DeviceStats
-  /** Where the time of every step went: in the run so far, and in its latest epoch (docs/measure.md). */
-  account: Accounting
-  epoch: Accounting
 }
 
 export interface FeedingStats {
@@ -32,23 +31,10 @@ export interface FeedingStats {
   /** What was reserved or is expected: slots, index, cache, workspaces, and the fixed part. */
   budgetBytes: number
   /** Where rows share units or blocks: what the cache did for all rings that read the same data. */
-  cache?: CacheStats
+  cache?: BlockCacheStats
   decoders: Record<string, string>
   /** Time of all workers on this feed by kind of work (ms): read, decode, transform, map, close. */
   spans: Record<string, number>
-}
-
-/** Units are counted that were found, waited for, loaded, given up for others, and for which there was no room. */
-export interface CacheStats {
-  hits: number
-  waits: number
-  loads: number
-  evictions: number
-  refusals: number
-  bytesLoaded: number
-  /** Bytes of the units that are held now, and that may be held. */
-  bytes: number
-  capacity: number
 }
 
 /** A sample that could not be made, and why. */
@@ -66,7 +52,7 @@ interface Fed {
   readonly budget: { slotBytes: number; totalBytes: number }
   /** Time of all workers by kind of work (ms). */
   readonly workTimes: Record<string, number>
-  readonly cacheStats: CacheStats | undefined
+  readonly cacheStats: BlockCacheStats | undefined
 }
 
 export class Stats {
@@ -97,7 +83,7 @@ export class Stats {
     this.samples += rows
   }
 
-  report(feeding: Fed, feed: NormalFeed, judge: LoaderStats['bad']): Omit<LoaderStats, 'account' | 'epoch'> {
+  report(feeding: Fed, feed: NormalFeed, judge: CountedStats['bad']): CountedStats {
     const { batches, samples, firstBatchMs, openMs, waitMs, waits } = this
     const bad = { count: judge.count, samples: [...judge.samples] }
     return { batches, samples, firstBatchMs, openMs, waitMs, waits, bad, ...feedingStats(feeding, feed) }
@@ -116,5 +102,19 @@ export function feedingStats(feeding: Fed, feed: NormalFeed): FeedingStats {
     ...(feeding.cacheStats && { cache: feeding.cacheStats }),
     decoders: pictures ? decoderVersions() : {},
     spans: feeding.workTimes,
+  }
+}
+
+/** Names and versions of the decoders of this installation. */
+export function decoderVersions(): { jpeg: string; other: string } {
+  return { jpeg: versionOf(turbojpegVersion), other: versionOf(vipsVersion) }
+}
+
+function versionOf(library: () => string): string {
+  try {
+    return library()
+  } catch (error) {
+    if (error instanceof MissingError) return 'not installed'
+    throw error
   }
 }

@@ -2,25 +2,23 @@
  * Makes rows of tokens without samples: for feeds whose fields are all columns of sources of tokens. The stretches of all rows of
  * a claim are read into the workspace, and kernels widen them into the slot.
  *
- *   rows ─ source/tokens/token-rows.ts ─► stretches of files ─ merged, read ─► workspace ─ token-columns.ts ─► row of the slot
+ *   rows ─ token-rows.ts ─► stretches of files ─ merged, read ─► workspace ─ token-columns.ts ─► row of the slot
  *
  * All or nothing: where anything is unusual (a read that fails, a file that changed, a token beyond the vocabulary), the claim is
  * left to the fetcher and the sample maker, which make the same rows one by one, and say what is wrong with which.
  */
 
-import { TOKEN_BYTES } from '../../../llm/tokens/formats/token-file.js'
-import { Stretches, type TokenPlace, type TokenRows } from '../../../llm/tokens/token-rows.js'
-import { mostRows } from '../../batch/layout.js'
-import type { Slot } from '../../batch/slot.js'
-import type { Draw } from '../../order/order.js'
-import type { Source } from '../../source/source.js'
-import { markSpan } from '../../spans/clock.js'
-import { SpanKind } from '../../spans/span-words.js'
-import type { Reader } from '../../store/reader.js'
-import type { Workspace } from '../../system/memory/workspace.js'
-import type { Ahead } from '../fetch/ahead.js'
-import type { Job } from '../plan/job.js'
+import { mostRows } from '../../core/batch/layout.js'
+import type { Slot } from '../../core/batch/slot.js'
+import type { Draw } from '../../core/order/order.js'
+import type { TokenFeed, TokenRowMaker, TokenRows } from '../../core/source/token-rows.js'
+import { markSpan } from '../../core/spans/clock.js'
+import { SpanKind } from '../../core/spans/span-words.js'
+import type { Reader } from '../../core/store/reader.js'
+import type { Workspace } from '../../core/system/memory/workspace.js'
+import { TOKEN_BYTES } from './formats/token-file.js'
 import { TokenColumns } from './token-columns.js'
+import { Stretches, type TokenFileRows, type TokenPlace } from './token-rows.js'
 
 /** Stretches that lie this near to each other in a file are read at once: bytes that cost less than a second read. */
 const GAP = 4096
@@ -28,7 +26,7 @@ const GAP = 4096
 const MOST = 1 << 20
 
 interface Part {
-  rows: TokenRows
+  rows: TokenFileRows
   columns: TokenColumns
 }
 
@@ -41,26 +39,22 @@ interface Read {
   at: number
 }
 
-/** Undefined where rows have to be made of samples. */
-export function tokenMakerOf(
-  job: Job,
-  sources: readonly Source[],
-  work: Workspace,
-  reader: Reader,
-  ahead: Ahead,
+/** Makes the maker of rows of token files: what `TokenRows.maker` of each of them is. */
+export function tokenMaker(
+  sources: readonly TokenRows[],
+  { fields, layout, work, reader, timing }: TokenFeed,
 ): TokenMaker | undefined {
-  if (job.feed.map !== undefined || job.cache !== undefined) return undefined
   const parts: Part[] = []
-  for (const { tokenRows: rows } of sources) {
-    if (rows === undefined || !rows.files.every(({ path }) => reader.isAtHand(path))) return undefined
-    const columns = TokenColumns.of(job.feed.fields, job.layout.fields, rows, work)
+  for (const rows of sources as readonly TokenFileRows[]) {
+    if (!rows.files.every(({ path }) => reader.isAtHand(path))) return undefined
+    const columns = TokenColumns.of(fields, layout.fields, rows, work)
     if (columns === undefined) return undefined
     parts.push({ rows, columns })
   }
-  return new TokenMaker(parts, mostRows(job.layout), work, reader, ahead)
+  return new TokenMaker(parts, mostRows(layout), work, reader, timing)
 }
 
-export class TokenMaker {
+export class TokenMaker implements TokenRowMaker {
   /** The stretches of each row of the claim. */
   private readonly stretches: Stretches[]
   /** For each stretch of the claim, where its bytes lie in the workspace. */
@@ -73,12 +67,11 @@ export class TokenMaker {
     chunkRows: number,
     private readonly work: Workspace,
     private readonly reader: Reader,
-    private readonly ahead: Ahead,
+    private readonly timing: TokenFeed['timing'],
   ) {
     this.stretches = Array.from({ length: chunkRows }, () => new Stretches())
   }
 
-  /** Makes rows `from` to `to` − 1 of the slot, which are these draws. False: none of them counts as made. */
   make(slot: Slot, from: number, to: number, draws: readonly Draw[]): boolean {
     const count = to - from
     try {
@@ -134,15 +127,15 @@ export class TokenMaker {
   }
 
   private read(): boolean {
-    const { reads, reader, ahead, touched } = this
+    const { reads, reader, timing, touched } = this
     const { u8 } = this.work
     touched.clear()
     for (const { file, offset, end, at } of reads) {
-      ahead.mark(reader.counts.bytesRead)
+      timing.mark(reader.counts.bytesRead)
       if (!reader.readNow(file.path, offset, u8.subarray(at, at + end - offset))) return false
       touched.add(file)
     }
-    ahead.mark(reader.counts.bytesRead)
+    timing.mark(reader.counts.bytesRead)
     // Each file is looked at once, after all was read of it.
     for (const { path, version } of touched) reader.checkUnchanged(path, version)
     return true

@@ -3,23 +3,29 @@
  * read here, so that every client is told by the same accounting (docs/measure.md) and the same verdicts.
  */
 import { freemem } from 'node:os'
-import { account } from '../../../observe/account/account.js'
-import { collect, type MakersLook } from '../../../observe/account/collect.js'
-import { evidenceOfRun, lookAtMakers } from '../../../observe/account/of-run.js'
-import { type SpanSource, spansOfLoader } from '../../../observe/account/source.js'
-import type { Accounting, Diagnosis, Evidence, Facts, HostSignals } from '../../../observe/evidence.js'
-import type { HostLook } from '../../../observe/host/look.js'
-import { HostSampler } from '../../../observe/host/sampler.js'
-import { flatMetrics } from '../../../observe/metrics/flat.js'
-import { prometheus } from '../../../observe/metrics/prometheus.js'
-import { conclude } from '../../../observe/verdict/judge.js'
-import { explain, sentence } from '../../../observe/verdict/words.js'
-import { type AttachedSpans, attachSpans } from '../../spans/attach.js'
-import { monotonicMs } from '../../spans/clock.js'
-import { SpanFile } from '../../spans/file.js'
-import type { AccountRequest, LoopSums, ToldRecord } from './request.js'
-import type { Serving } from './serving.js'
-import { stepsTold, toldReader } from './told.js'
+import type { ClientObserver, ServedRing } from '../../core/deliver/observer.js'
+import {
+  type AccountRequest,
+  type LoopSums,
+  StepMarks,
+  type ToldRecord,
+  type ToldStep,
+} from '../../core/deliver/serve/request.js'
+import { monotonicMs } from '../../core/spans/clock.js'
+import { SpanFile } from '../../core/spans/file.js'
+import type { LaneInfo, SpanRecord } from '../../core/spans/reader.js'
+import type { SpanName } from '../../core/spans/span-words.js'
+import type { Accounting, Diagnosis, Evidence, Facts, HostSignals, StepTimes } from '../evidence.js'
+import type { HostLook } from '../host/look.js'
+import { HostSampler } from '../host/sampler.js'
+import { flatMetrics } from '../metrics/flat.js'
+import { prometheus } from '../metrics/prometheus.js'
+import { conclude } from '../verdict/judge.js'
+import { explain, sentence } from '../verdict/words.js'
+import { account } from './account.js'
+import { collect, type MakersLook } from './collect.js'
+import { evidenceOfRun, lookAtMakers } from './of-run.js'
+import { SpanFinder, type SpanReading, type SpanSource, spansOfLoader } from './source.js'
 
 /** The machine is looked at so often (ms), and so many looks are kept: those of five minutes. */
 const LOOKS = 10_000
@@ -49,15 +55,16 @@ export interface Unknown {
   unknown: string
 }
 
-export class Knowing {
+export class ClientAccount implements ClientObserver {
   private readonly host: HostSampler
   private readonly looks: HostLook[] = []
-  private spans: AttachedSpans | undefined
+  private readonly spans: SpanFinder
   private readonly beginnings = new Map<number, Beginning>()
   private readonly opened: Beginning
 
   /** `trainer`: the client's process. */
-  constructor(private readonly trainer: number) {
+  constructor(trainer: number) {
+    this.spans = new SpanFinder(trainer)
     this.host = new HostSampler({ engine: process.pid, trainer })
     this.opened = this.beginning(this.look())
   }
@@ -86,12 +93,11 @@ export class Knowing {
 
   close(): void {
     this.host.close()
-    this.spans?.close()
-    this.spans = undefined
+    this.spans.close()
   }
 
   /** The account of a window, and what it means. */
-  tell(serving: Serving, request: AccountRequest): Known | Unknown {
+  tell(serving: ServedRing, request: AccountRequest): Known | Unknown {
     let evidence: Evidence
     if (request.sums) evidence = this.summed(serving, request.sums, request)
     else {
@@ -114,7 +120,7 @@ export class Knowing {
   }
 
   /** All that the loop has kept, and what the counters of the makers say since then. */
-  private summed({ feeding, opened }: Serving, sums: LoopSums, { device }: AccountRequest): Evidence {
+  private summed({ feeding, opened }: ServedRing, sums: LoopSums, { device }: AccountRequest): Evidence {
     const { makers: before, host } = this.beginnings.get(sums.look) ?? this.opened
     const source = this.ofEngine(feeding.id)
     const { cacheStats: cache } = feeding
@@ -122,12 +128,12 @@ export class Knowing {
     const facts = { ...factsOf(opened, device), begun: sums.begun }
     return evidenceOfRun(source, {
       ...{ from: sums.from, to: now.at, before, now, facts, ...(cache && { cache }) },
-      times: { steps: stepsTold(sums.steps), waits: sums.waits },
+      times: { steps: sentSteps(sums.steps), waits: sums.waits },
       host: this.hostSince(host),
     })
   }
 
-  private evidence(source: SpanSource, { feeding, opened }: Serving, request: AccountRequest): Evidence {
+  private evidence(source: SpanSource, { feeding, opened }: ServedRing, request: AccountRequest): Evidence {
     const now = monotonicMs()
     const { seconds, since, idealMs, device } = request
     const from = since ?? (seconds === undefined ? undefined : now - seconds * 1000)
@@ -147,20 +153,10 @@ export class Knowing {
   }
 
   /** Where spans are: the engine's here, the trainer's in its process. */
-  private source({ feeding }: Serving, records: ToldRecord[] | undefined): SpanSource | Unknown {
-    const own = SpanFile.shared()
-    if (own === undefined) return { unknown: 'the engine writes no spans: MILLRACE_SPANS=0 turns them off' }
-    const engine = { reader: own.reader, ring: feeding.id }
-    if (records !== undefined) return { trainer: { reader: toldReader(records), ring: 1 }, engine }
-    try {
-      this.spans ??= attachSpans(this.trainer)
-      const rings = this.spans.rings().filter(({ engine }) => engine === process.pid)
-      const ring = rings.findLast(({ engineRing }) => engineRing === feeding.id)
-      if (ring === undefined) return { unknown: `process ${this.trainer} has no spans of this feed` }
-      return { trainer: { reader: this.spans, ring: ring.ring }, engine }
-    } catch (error) {
-      return { unknown: (error as Error).message }
-    }
+  private source({ feeding }: ServedRing, records: ToldRecord[] | undefined): SpanSource | Unknown {
+    const own = records && this.ofEngine(feeding.id)
+    if (records === undefined || own === undefined) return this.spans.find(feeding.id)
+    return { ...own, trainer: { reader: sentSpans(records), ring: 1 } }
   }
 
   private look(): HostLook {
@@ -183,7 +179,30 @@ export class Knowing {
 }
 
 /** What spans don't say of a run. */
-function factsOf({ plan }: Serving['opened'], device: Facts['device']): Partial<Facts> {
+function factsOf({ plan }: ServedRing['opened'], device: Facts['device']): Partial<Facts> {
   const sourceBytes = plan.parts?.reduce((sum, { bytes }) => sum + bytes, 0)
   return { ...(device && { device }), ...(sourceBytes && { sourceBytes, freeBytes: freemem() }) }
+}
+
+/** Steps as accounts have them. */
+function sentSteps(told: readonly ToldStep[]): StepTimes[] {
+  return told.map(([asked, supply, handOver, transfer, compute, samples, count, gc, mark]) => ({
+    ...{ asked, supply, handOver, transfer, compute, samples, count },
+    ...(gc > 0 && { gc }),
+    ...(mark === StepMarks.first && { first: true }),
+    ...(mark === StepMarks.epochStart && { epochStart: true }),
+  }))
+}
+
+/** Reads what a client has sent. */
+function sentSpans(told: readonly ToldRecord[]): SpanReading {
+  const lane: LaneInfo = {
+    ...{ lane: 0, kind: 'consumer', number: 0, name: 'trainer 0', open: true, written: told.length },
+  }
+  const records = told.map(([kind, start, duration, batch, firstRow, rows, joined], number): SpanRecord => {
+    const times = { start, duration, bytes: 0, cpu: Number.NaN, delay: Number.NaN }
+    return { lane, kind: kind as SpanName, ring: 1, ...times, batch, firstRow, rows, joined, number }
+  })
+  const read = { records, cursor: [told.length], lost: 0 }
+  return { readSince: () => read, rings: () => [], counters: () => [] }
 }

@@ -7,9 +7,9 @@
  * through here untouched: a wrapper is no leaf.
  */
 
-import type { TokenRows } from '../../llm/tokens/token-rows.js'
 import type { Random } from '../basics/random.js'
 import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
+import type { TokenRows } from './token-rows.js'
 
 /**
  * All members of the contract. One that is optional there may be `undefined` here, but it must be written: a class that
@@ -17,7 +17,7 @@ import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, 
  */
 export type EveryMember = { [Name in keyof Required<Source>]: Source[Name] }
 
-export abstract class Around implements EveryMember {
+export abstract class SourceWrapper implements EveryMember {
   readonly count: number
   readonly columns: readonly string[]
   readonly indexed: readonly string[] | undefined
@@ -101,8 +101,8 @@ export abstract class Around implements EveryMember {
     this.source.need(this.rowBelow(row), epoch, this.columnsBelow(columns), out)
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    this.source.foresee?.(this.rowBelow(row), this.columnsBelow(columns), epoch, random)
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    this.source.enqueueRow?.(this.rowBelow(row), this.columnsBelow(columns), epoch, random)
   }
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {

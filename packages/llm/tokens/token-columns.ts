@@ -3,14 +3,14 @@
  * of the fields would give.
  */
 
-import { TOKEN_BYTES } from '../../../llm/tokens/formats/token-file.js'
-import { TOKEN_CODES, type TokenKernel, tokenKernel } from '../../../llm/tokens/kernels/load.js'
-import type { Stretches, TokenRows } from '../../../llm/tokens/token-rows.js'
-import type { FieldPlace } from '../../batch/layout.js'
-import type { Slot } from '../../batch/slot.js'
-import type { RowWindow } from '../../define/making.js'
-import type { NormalField } from '../../define/types.js'
-import type { Workspace } from '../../system/memory/workspace.js'
+import type { FieldPlace } from '../../core/batch/layout.js'
+import type { Slot } from '../../core/batch/slot.js'
+import type { RowWindow } from '../../core/define/making.js'
+import type { NormalField } from '../../core/define/types.js'
+import type { Workspace } from '../../core/system/memory/workspace.js'
+import { TOKEN_BYTES } from './formats/token-file.js'
+import { TOKEN_CODES, type TokenKernel, tokenKernel } from './kernels/load.js'
+import type { Stretches, TokenFileRows } from './token-rows.js'
 
 /** The target of a place that has none: PyTorch's ignore_index. */
 const NO_TARGET = -100
@@ -47,7 +47,7 @@ export class TokenColumns {
   static of(
     fields: readonly NormalField[],
     places: readonly FieldPlace[],
-    rows: TokenRows,
+    rows: TokenFileRows,
     work: Workspace,
   ): TokenColumns | undefined {
     if (!rows.files.every(({ dtype }) => dtype in TOKEN_CODES)) return undefined
@@ -59,7 +59,7 @@ export class TokenColumns {
 
   private constructor(
     fields: TokenField[],
-    rows: TokenRows,
+    rows: TokenFileRows,
     work: Workspace,
     /** The parts of a row that are written. */
     private readonly windows: readonly RowWindow[],
@@ -68,7 +68,7 @@ export class TokenColumns {
     const [one, other] = fields
     if (fields.length === 2 && one.size === other.size && one.ahead !== other.ahead)
       this.pair = one.ahead === 0 ? { input: one, target: other } : { input: other, target: one }
-    this.extra = Math.max(...Object.values(rows.columns))
+    this.extra = Math.max(...Object.values(rows.columns).map(({ ahead }) => ahead))
     this.files = rows.files.map(({ dtype }) => ({
       code: TOKEN_CODES[dtype as keyof typeof TOKEN_CODES],
       bytes: TOKEN_BYTES[dtype],
@@ -179,15 +179,15 @@ export class TokenColumns {
 }
 
 /** A field that is a column of tokens as it is. */
-function fieldOf(field: NormalField, place: FieldPlace, rows: TokenRows): TokenField | undefined {
+function fieldOf(field: NormalField, place: FieldPlace, rows: TokenFileRows): TokenField | undefined {
   const { from, as, apply, map, compression } = field
   const plain = as === 'npy' && apply.length === 0 && map === undefined && compression === undefined
   const [name] = from
-  const ahead = Object.hasOwn(rows.columns, name) ? rows.columns[name] : undefined
+  const column = Object.hasOwn(rows.columns, name) ? rows.columns[name] : undefined
   const size = SIZES[place.dtype]
-  if (!plain || from.length !== 1 || ahead === undefined || size === undefined) return undefined
+  if (!plain || from.length !== 1 || column === undefined || size === undefined) return undefined
   if (place.form !== 'dense' || field.layout.shape.length !== 1 || field.layout.shape[0] !== rows.length)
     return undefined
-  const padding = rows.targets.includes(name) ? NO_TARGET : rows.padding
-  return { at: place.at, rowBytes: place.unitBytes, size, ahead, padding }
+  const padding = column.trains ? NO_TARGET : rows.padding
+  return { at: place.at, rowBytes: place.unitBytes, size, ahead: column.ahead, padding }
 }

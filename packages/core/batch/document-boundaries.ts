@@ -11,7 +11,7 @@ import type { FieldPlace } from './layout.js'
  * Makes the borders of `count` rows, in place; `borders` holds all of them. A row without entries, which is all zeros, is one
  * segment. Returns what is wrong, if anything.
  */
-export function joinBorders(
+export function joinDocumentBoundaries(
   borders: Int32Array,
   count: number,
   { name, shape, flat }: FieldPlace,

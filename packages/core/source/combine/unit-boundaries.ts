@@ -2,7 +2,7 @@
 import type { Source } from '../source.js'
 
 /** All the starts of both lists, which ascend, each once. */
-export function withBorders(starts: Float64Array, more: Float64Array): Float64Array {
+export function withBoundaries(starts: Float64Array, more: Float64Array): Float64Array {
   const merged = new Float64Array(starts.length + more.length)
   let [i, j, count] = [0, 0, 0]
   while (i < starts.length || j < more.length) {
@@ -36,7 +36,7 @@ export function unitsInTurn(
 export function unitsBeside(parts: readonly Source[], runs: Float64Array): Float64Array | undefined {
   const starts = parts.flatMap(({ unitStarts }) => (unitStarts === undefined ? [] : [unitStarts]))
   if (starts.length === 0) return undefined
-  return withBorders(
+  return withBoundaries(
     starts.reduce((a, b) => (b.length < a.length ? b : a)),
     runs,
   )

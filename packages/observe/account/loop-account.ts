@@ -1,16 +1,19 @@
 /**
  * The account of a loader's run: what its loop waited for and computed, as sums, and what the workers did meanwhile, from
- * their counters. Accounting itself is loaded while the workers start.
+ * their counters.
  */
-import { LoopTimes, type StepMark } from '../../../observe/account/loop-times.js'
-import type { Accounting, Evidence, HostSignals } from '../../../observe/evidence.js'
-import type { HostLook } from '../../../observe/host/look.js'
-import type { HostSampler } from '../../../observe/host/sampler.js'
-import { monotonicMs, onThisClock } from '../../spans/clock.js'
-import { SpanFile } from '../../spans/file.js'
-
-type Accountant = typeof import('../../../observe/account/of-run.js')
-type Look = ReturnType<Accountant['lookAtMakers']>
+import type { Beside, LoopObserver, TakenStep } from '../../core/deliver/observer.js'
+import { monotonicMs } from '../../core/spans/clock.js'
+import { SpanFile } from '../../core/spans/file.js'
+import type { Accounting, Diagnosis, Evidence, HostSignals } from '../evidence.js'
+import type { HostLook } from '../host/look.js'
+import { HostSampler } from '../host/sampler.js'
+import { flatMetrics } from '../metrics/flat.js'
+import { account } from './account.js'
+import type { MakersLook } from './collect.js'
+import { LoopTimes } from './loop-times.js'
+import { evidenceOfRun, lookAtMakers } from './of-run.js'
+import { type SpanSource, spansOfLoader } from './source.js'
 
 /** Workers' counters are looked at when an epoch begins, but not more often than this (ms). */
 const LOOKS = 1000
@@ -21,66 +24,38 @@ const HOST_LOOKS = 1000
 /** Waits of so many steps are remembered: garbage collections are told some time after they were. */
 const LATELY = 32
 
-/** A step whose batch the program has; times in ms of this thread's `performance.now()`. */
-export interface TakenStep {
-  asked: number
-  /** When the batch was complete; and when it was on the device, where that is another. */
-  completed: number
-  arrived: number
-  got: number
-  samples: number
-  /** Which step of its epoch it is, and whether it begins that or the run. */
-  stepInEpoch: number
-  mark: StepMark
-}
-
-/** A step by when its batch was complete, and on the device. */
-export function takenStep(
-  { completed, arrived = completed }: { completed: number; arrived?: number },
-  step: Omit<TakenStep, 'completed' | 'arrived'>,
-): TakenStep {
-  return { ...step, completed: onThisClock(completed), arrived: onThisClock(arrived) }
-}
-
-/** What is told with the account of a window. */
-export type Beside = Pick<Evidence, 'cache'> & { facts?: Partial<Evidence['facts']> }
-
 /** Sums since a look at the workers' counters. */
 class Window {
   readonly times = new LoopTimes()
 
   constructor(
     readonly from: number,
-    readonly look: Look | undefined,
+    readonly look: MakersLook | undefined,
   ) {}
 }
 
-export class RunAccount {
-  private accountant: Accountant | undefined
-  private readonly begun = monotonicMs()
-  private run = new Window(this.begun, undefined)
-  private epoch = new Window(this.begun, undefined)
+export class LoopAccount implements LoopObserver {
+  private run: Window
+  private epoch: Window
   private ring = 0
   private current: TakenStep | undefined
   private readonly lately: TakenStep[] = []
-  private host: HostSampler | undefined
-  private hostBegun: HostLook | undefined
+  private readonly host: HostSampler
+  private readonly hostBegun: HostLook
   private hostSeen: { at: number; signals: HostSignals } | undefined
 
-  /** Loads what accounts, and looks at the machine; at its GPU as well, where that is wanted. */
-  async load(gpu = false): Promise<void> {
-    const [accountant, { HostSampler }] = await Promise.all([
-      import('../../../observe/account/of-run.js'),
-      import('../../../observe/host/sampler.js'),
-    ])
-    this.accountant = accountant
+  constructor(
+    private readonly begun: number,
+    gpu: boolean,
+  ) {
+    this.run = new Window(begun, undefined)
+    this.epoch = new Window(begun, undefined)
     this.host = new HostSampler(gpu ? {} : { gpu })
     this.hostBegun = this.host.look()
   }
 
   close(): void {
-    this.host?.close()
-    this.host = undefined
+    this.host.close()
   }
 
   /** A batch of a ring was handed out. Its step is booked when that is over. */
@@ -135,41 +110,40 @@ export class RunAccount {
     const { times, from, look } = this[of]
     const now = monotonicMs()
     const before = look ?? { at: from, counters: [] }
-    const { cache, facts } = beside
-    return this.use().evidenceOfRun(this.source, {
+    const { cache, ...facts } = beside
+    return evidenceOfRun(this.source, {
       ...{ from, to: now, times, before, now: this.look(now), ...(cache && { cache }) },
       host: this.hostNow(now),
       facts: { ...facts, begun: this.begun },
     })
   }
 
-  account(beside: Beside, of: 'run' | 'epoch'): Accounting {
-    return this.use().account(this.evidence(beside, of))
+  accounts(beside: Beside): { account: Accounting; epoch: Accounting } {
+    return { account: account(this.evidence(beside)), epoch: account(this.evidence(beside, 'epoch')) }
   }
 
   metrics(beside: Beside): Record<string, number> {
-    return this.use().flatMetrics(this.account(beside, 'run'))
+    return flatMetrics(account(this.evidence(beside)))
   }
 
-  private hostNow(now: number): HostSignals | null {
+  async diagnose(ring: number, seconds: number): Promise<Diagnosis> {
+    return (await import('../watch.js')).watchLoop(ring, seconds)
+  }
+
+  private hostNow(now: number): HostSignals {
     const { host, hostBegun, hostSeen } = this
-    if (host === undefined || hostBegun === undefined) return null
     if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOKS) return hostSeen.signals
     const signals = host.between(hostBegun, host.look())
     this.hostSeen = { at: now, signals }
     return signals
   }
 
-  private look(at: number): Look {
-    return this.accountant?.lookAtMakers(this.source, at) ?? { at, counters: [] }
+  private look(at: number): MakersLook {
+    return lookAtMakers(this.source, at)
   }
 
-  private get source(): Parameters<Accountant['lookAtMakers']>[0] {
-    return SpanFile.shared() && this.use().spansOfLoader(SpanFile.shared()!.reader, this.ring)
-  }
-
-  private use(): Accountant {
-    if (this.accountant) return this.accountant
-    throw new Error('accounting is not loaded: await loader.ready first')
+  private get source(): SpanSource | undefined {
+    const spans = SpanFile.shared()
+    return spans && spansOfLoader(spans.reader, this.ring)
   }
 }

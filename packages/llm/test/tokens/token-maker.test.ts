@@ -1,29 +1,30 @@
 /** The reads of a claim of tokens: how many, in which order files are looked at, and whether slow ones are found slow. */
 import { expect, it } from 'vitest'
-import type { TokenRows } from '../../../../llm/tokens/token-rows.js'
-import { layoutSlot } from '../../../batch/layout.js'
-import { Slot } from '../../../batch/slot.js'
-import type { NormalField } from '../../../define/types.js'
-import { Ahead } from '../../../engine/fetch/ahead.js'
-import { TokenColumns } from '../../../engine/make/token-columns.js'
-import { TokenMaker } from '../../../engine/make/token-maker.js'
-import { Reader } from '../../../store/reader.js'
-import type { Store } from '../../../store/store.js'
-import { Workspace } from '../../../system/memory/workspace.js'
+import { layoutSlot } from '../../../core/batch/layout.js'
+import { Slot } from '../../../core/batch/slot.js'
+import type { NormalField } from '../../../core/define/types.js'
+import { Ahead } from '../../../core/engine/fetch/ahead.js'
+import type { RowStretches } from '../../../core/source/token-rows.js'
+import { Reader } from '../../../core/store/reader.js'
+import type { Store } from '../../../core/store/store.js'
+import { Workspace } from '../../../core/system/memory/workspace.js'
+import { TokenColumns } from '../../tokens/token-columns.js'
+import { TokenMaker, tokenMaker } from '../../tokens/token-maker.js'
+import type { TokenFileRows } from '../../tokens/token-rows.js'
 
 const LENGTH = 64
 const ROWS = 4
 const BYTES = 2 * (LENGTH + 1)
 
 /** Rows of two files, 10,000 tokens apart, or one behind the other. */
-function rowsOf(apart: number, from = (row: number) => row): TokenRows {
+function rowsOf(apart: number, from = (row: number) => row): TokenFileRows {
   return {
     files: ['a', 'b'].map(path => ({ path, begin: 16, dtype: 'u16', version: `version of ${path}` })),
     length: LENGTH,
-    columns: { input: 0, target: 1 },
-    targets: ['target'],
+    columns: { input: { ahead: 0, trains: false }, target: { ahead: 1, trains: true } },
     padding: 0,
-    stretches(row, _epoch, out) {
+    maker: tokenMaker,
+    stretches(row: number, _epoch: number, out: RowStretches) {
       out.add(row % 10 === 9 ? 1 : 0, from(row) * apart, LENGTH + 1, 0)
       out.end = LENGTH
     },
@@ -31,7 +32,7 @@ function rowsOf(apart: number, from = (row: number) => row): TokenRows {
 }
 
 /** A store that notes what is asked of it; a read takes so many ms of its own clock. */
-function makerOf(rows: TokenRows, ms = 0) {
+function makerOf(rows: TokenFileRows, ms = 0) {
   const asked: string[] = []
   let clock = 0
   const store: Pick<Store, 'readNow'> = {

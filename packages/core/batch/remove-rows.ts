@@ -10,7 +10,7 @@ import { Header, RowStatus, type Slot } from './slot.js'
  * `drop` closes the holes in order; `mask` and `fail` leave rows of zeros that are not valid. A filler becomes blank, and
  * is no bad sample.
  */
-export function strikeRows(slot: Slot, rows: readonly number[], policy: BadPolicy): void {
+export function removeRows(slot: Slot, rows: readonly number[], policy: BadPolicy): void {
   const isFiller = (row: number): boolean => slot.status[row] === RowStatus.Filler
   const bad = new Set(rows.filter(row => !isFiller(row)))
   const count = slot.words[Header.Count]
