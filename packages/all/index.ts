@@ -64,21 +64,6 @@ export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from '../co
 export type { Store, StoreKind } from '../core/store/store.js'
 export { type CudaKernel, cuda } from '../cuda/cuda.js'
 export { CudaError } from '../cuda/driver/index.js'
-export { arrow } from '../formats/arrow/format.js'
-export { files, folder } from '../formats/files/format.js'
-export { hdf5, netcdf4 } from '../formats/hdf5/format.js'
-export { csv, jsonl, textLines } from '../formats/lines/format.js'
-export { litdata } from '../formats/litdata/format.js'
-export { mds } from '../formats/mds/format.js'
-export { npyFiles } from '../formats/npy/format.js'
-export { npz } from '../formats/npz/format.js'
-export { parquet } from '../formats/parquet/format.js'
-export { safetensors } from '../formats/safetensors/format.js'
-export { tar } from '../formats/tar/format.js'
-export { tfrecord } from '../formats/tfrecord/format.js'
-export { zarr } from '../formats/zarr/format.js'
-export { chat } from '../llm/conversations/format.js'
-export { tokens } from '../llm/tokens/format.js'
 export { diagnoseFeed, diagnoseLive, explainDiagnosis } from '../observe/diagnose/api.js'
 export type { DiagnoseLiveOptions } from '../observe/diagnose/attach/live.js'
 export type { DiagnoseFeedOptions } from '../observe/diagnose/feed.js'
@@ -109,6 +94,7 @@ export {
   vector,
 } from '../pixels/build/fields.js'
 export { cutmix, image, mask, mixup, mosaic } from '../pixels/build/pictures.js'
+export * from './builders.js'
 
 // Loaded by the first feed that has a device: a program without a GPU starts sooner without it.
 deviceOpener(async (choice, feed, notice) => {

@@ -8,7 +8,7 @@
  * Small files share a task.
  */
 import type { Manifest, Source } from '../../../core/source/source.js'
-import { type Input, isRows, type RowsKind } from './inputs.js'
+import type { Input } from './inputs.js'
 
 /** What one thread reads without a break: bytes [from, to) of a file, or those rows of a source. */
 export type Piece =
@@ -53,15 +53,15 @@ export async function planTasks(inputs: readonly Input[], options: PlanOptions):
   const sources: Manifest[] = []
   const pieces: [Piece, number][] = []
   for (let i = 0; i < inputs.length; ) {
-    const { kind } = inputs[i]
-    if (!isRows(kind)) {
+    const { format } = inputs[i]
+    if (format === undefined) {
       pieces.push(...piecesOf(inputs[i++], size))
       continue
     }
     const first = i
-    while (i < inputs.length && inputs[i].kind === kind) i++
+    while (i < inputs.length && inputs[i].format === format) i++
     const files = inputs.slice(first, i)
-    const { manifest, source } = await openRows(kind, files, options)
+    const { manifest, source } = await openRows(format, files, options)
     pieces.push(...rowPieces(source, sources.length, files, size))
     sources.push(manifest)
   }
@@ -87,13 +87,13 @@ function* piecesOf(input: Input, size: number): Generator<[Piece, number]> {
 }
 
 async function openRows(
-  kind: RowsKind,
+  format: string,
   files: readonly Input[],
   { root, key, notice }: PlanOptions,
 ): Promise<{ manifest: Manifest; source: Source }> {
   // Brings the formats of all sources along, which other inputs don't need.
   const { attachSource, openSource } = await import('../../../core/source/registry.js')
-  const json = { [kind]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
+  const json = { [format]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
   const manifest = await openSource(json, { root, wanted: [key], check: 'files', notice })
   return { manifest, source: attachSource(manifest) }
 }

@@ -1,7 +1,7 @@
 /** Arrays of one axis, as numpy.save writes them. */
 import { SourceError } from '../../../core/basics/errors.js'
+import { columnsOf, frontOf } from '../../../formats/arrays/npy-columns.js'
 import { namingFile } from '../../../formats/arrays/read-file.js'
-import { columnsOf, frontOf } from '../../../formats/npy/members.js'
 import { checkDtype, filled, type ReadFormat } from './found.js'
 import { TOKEN_BYTES, TOKEN_DTYPES, type TokenDtype } from './token-file.js'
 

@@ -10,7 +10,7 @@ import { checkRecordFile, readEvidence, writeEvidence } from '../../diagnose/rec
 import { made } from '../verdict/made.js'
 
 // Workers are threads of the built package.
-await import(new URL('../../../../build/all/registry.js', import.meta.url).href)
+await import(new URL('../../../../build/all/index.js', import.meta.url).href)
 const built = new URL('../../../../build/observe/diagnose/feed.js', import.meta.url).href
 const { diagnoseFeed } = (await import(built)) as typeof import('../../diagnose/feed.js')
 

@@ -4,7 +4,7 @@ import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/
 import { scanGzip } from '../../../../core/codec/gzip/gzip-scan.js'
 import { streamZstd } from '../../../../core/codec/zstd-stream.js'
 import { openRegular } from '../../../../core/system/files/regular.js'
-import { refuseForeign, TELLING } from '../../../../formats/lines/foreign.js'
+import { refuseForeign, TELLING } from '../../../../formats/foreign.js'
 import type { Input } from '../inputs.js'
 import { type LineMemory, LONGEST, READ } from '../json/line-memory.js'
 

@@ -1,7 +1,7 @@
 /** A text file that is one document. */
 import { readSync } from 'node:fs'
 import { SourceError } from '../../../../core/basics/errors.js'
-import { TELLING } from '../../../../formats/lines/foreign.js'
+import { TELLING } from '../../../../formats/foreign.js'
 import type { Input } from '../inputs.js'
 import { openInput, type Report, refusePacked, shortened, unpack } from './lines.js'
 

@@ -5,10 +5,10 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { closeSync, readSync } from 'node:fs'
-import { SourceError } from '../../core/basics/errors.js'
-import { readWhole, type StoreOf } from '../../core/store/access.js'
-import { schemeOf } from '../../core/store/stores.js'
-import { openRegular } from '../../core/system/files/regular.js'
+import { SourceError } from '../core/basics/errors.js'
+import { readWhole, type StoreOf } from '../core/store/access.js'
+import { schemeOf } from '../core/store/stores.js'
+import { openRegular } from '../core/system/files/regular.js'
 
 /** Bytes that are read at a time. */
 const PIECE = 4 << 20

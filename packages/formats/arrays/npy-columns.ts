@@ -3,8 +3,8 @@ import { countOf } from '../../core/basics/array.js'
 import { DecodeError } from '../../core/basics/errors.js'
 import { type NpyField, npyFields } from '../../core/basics/npy/element.js'
 import { MOST_HEADER, type NpyFront, npyStart, readNpyFront } from '../../core/basics/npy/front.js'
-import type { ArrayType } from '../arrays/member.js'
-import type { ReadPiece } from '../arrays/read-file.js'
+import type { ArrayType } from './member.js'
+import type { ReadPiece } from './read-file.js'
 
 /** Bytes that are read at first: NumPy's own headers have 128, of records some hundred more. */
 const FIRST_READ = 512

@@ -1,12 +1,5 @@
 /** What Hugging Face's datasets say of columns: in the metadata of Arrow's schema or of Parquet's footer, and in dataset_info.json. Only names of classes matter here. */
 
-import type { Manifest } from '../../core/source/source.js'
-
-/** The classes of the column `label` of a source; undefined where it has none. */
-export function labelClasses({ kind, classes }: Manifest): string[] | undefined {
-  return kind === 'arrow' || kind === 'parquet' ? (classes as Record<string, string[]>).label : undefined
-}
-
 /** The names of the classes of each column that has them, by its path. */
 export function classNames(metadata: Readonly<Record<string, string>>): Record<string, string[]> {
   const text = Object.hasOwn(metadata, 'huggingface') ? metadata.huggingface : undefined
