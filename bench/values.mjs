@@ -5,13 +5,13 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import '../build/all/registry.js'
+import { decoderOf } from '../build/core/define/kind.js'
+import { BY_WORKER } from '../build/core/define/making.js'
 import { normalizeFeed } from '../build/core/define/normalize.js'
 import { Fetcher } from '../build/core/engine/fetch/fetch.js'
 import { copyInto } from '../build/core/system/memory/copy.js'
 import { Workspace } from '../build/core/system/memory/workspace.js'
-import '../build/all/registry.js'
-import { decoderOf } from '../build/core/define/kind.js'
-import { BY_WORKER } from '../build/core/define/making.js'
 import { interleaved, keep, median, stamp } from './support.mjs'
 
 const at = process.argv.indexOf('--rounds')
