@@ -21,7 +21,7 @@ import { HostSampler } from '../host/sampler.js'
 import { flatMetrics } from '../metrics/flat.js'
 import { prometheus } from '../metrics/prometheus.js'
 import { conclude } from '../verdict/judge.js'
-import { explain, sentence } from '../verdict/words.js'
+import { epochLine, explain, progressLine, sentence } from '../verdict/words.js'
 import { account } from './account.js'
 import { collect, type MakersLook } from './collect.js'
 import { evidenceOfRun, lookAtMakers } from './of-run.js'
@@ -45,6 +45,8 @@ export interface Known {
   /** In one line, and as `millrace diagnose` prints it. */
   sentence: string
   text: string
+  /** What lines on a run say: at the end of an epoch, and while it goes on. */
+  lines: { epoch: ReturnType<typeof epochLine>; progress: string | null }
   metrics: Record<string, number>
   prometheus: string
   evidence?: Evidence
@@ -113,6 +115,7 @@ export class ClientAccount implements ClientObserver {
       diagnosis,
       sentence: sentence(diagnosis),
       text: explain(diagnosis),
+      lines: { epoch: epochLine(accounting, diagnosis), progress: progressLine(accounting, diagnosis) },
       metrics: flatMetrics(accounting),
       prometheus: prometheus({ feed: name, rank, account: accounting }),
       ...(request.evidence && { evidence }),

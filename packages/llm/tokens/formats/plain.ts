@@ -5,6 +5,14 @@ import { namingFile } from '../../../formats/arrays/read-file.js'
 import { checkDtype, filled, type ReadFormat } from './found.js'
 import { TOKEN_BYTES, TOKEN_DTYPES, type TokenDtype } from './token-file.js'
 
+export const readNanogpt: ReadFormat = async (found, _, { dtype }, { notice }) => {
+  if (dtype === undefined)
+    notice?.(
+      `${found.file} has no header: its tokens are taken as u16, as nanoGPT writes them; "dtype" says otherwise`,
+    )
+  return filled(found, 'nanogpt', 0, dtype ?? 'u16')
+}
+
 export const readNpy: ReadFormat = async (found, read, options) => {
   const { file, bytes } = found
   const refuse = (problem: string): SourceError => new SourceError(`${file} ${problem}`, { file })
@@ -34,4 +42,19 @@ export const readNpy: ReadFormat = async (found, read, options) => {
       )
     return filled(found, 'npy', start, dtype)
   })
+}
+
+export const readOlmo: ReadFormat = async (found, _, { dtype }) => {
+  const { file, borders } = found
+  if (dtype === undefined) {
+    throw new SourceError(
+      `${file} has no header (OLMo's files are .npy by name only), so the type of its tokens must be told: "dtype": "u32", or ` +
+        '"u16" where the vocabulary has less than 65,536 tokens',
+      { file },
+    )
+  }
+  return {
+    ...filled(found, 'olmo', 0, dtype),
+    ...(borders && { borders: { path: borders.file, size: borders.bytes, version: borders.version } }),
+  }
 }

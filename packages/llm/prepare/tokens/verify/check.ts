@@ -1,10 +1,96 @@
-/** Reads every token of a file: whether it is one of the vocabulary, and whether documents have the token that marks them. */
-
+/** Checks token files: an .idx from its first entry to its last, and every token. */
 import type { Stores } from '../../../../core/store/stores.js'
+import { readEntries } from '../../../tokens/formats/borders/indexed.js'
 import type { Documents } from '../../../tokens/formats/documents.js'
-import type { TokenFile } from '../../../tokens/formats/token-file.js'
+import { TOKEN_BYTES, type TokenFile, type TokenIndex } from '../../../tokens/formats/token-file.js'
+import { DocumentIndices, indexProblem } from '../document-indices.js'
 import { NO_TOKEN, PIECE, TokenReader } from '../token-reader.js'
-import type { Problems } from './problems.js'
+
+export interface IndexFindings {
+  /** Sequences of no tokens. */
+  empty: number
+  /** Lengths and pointers agree with each other, and with the .bin. */
+  sound: boolean
+  /** They agree with each other, and leave out one token for each document: what blendcorpus writes. */
+  uncounted: boolean
+}
+
+export async function checkIndex(
+  file: TokenFile,
+  stores: Stores,
+  problems: Problems,
+): Promise<IndexFindings> {
+  const index = file.index as TokenIndex
+  const { sequences, documents } = index
+  const item = TOKEN_BYTES[file.dtype]
+  let empty = 0
+  let wrong = 0
+  let expected = 0
+  await readEntries(index, stores, (first, lengths, pointers) => {
+    for (let i = 0; i < lengths.length; i++) {
+      const [length, pointer] = [lengths[i], pointers[i]]
+      if (length < 0) {
+        wrong++
+        problems.add('length', `${index.path}: entry ${first + i}: a length of ${length} tokens`)
+      }
+      if (pointer !== expected) {
+        wrong++
+        problems.add(
+          'pointer',
+          `${index.path}: entry ${first + i}: its pointer is ${pointer}, but the one before it ends at ${expected}`,
+        )
+      }
+      if (length === 0) empty++
+      expected = pointer + item * Math.max(0, length)
+    }
+  })
+  await checkDocuments(index, stores, problems)
+  const more = (file.size - expected) / item
+  const uncounted = wrong === 0 && more > 0 && more === sequences && sequences === documents
+  if (more !== 0) {
+    problems.add(
+      'size',
+      `${index.path}: the last document ends at byte ${expected}, but ${file.path} has ${file.size} bytes`,
+    )
+  }
+  return { empty, sound: wrong === 0 && more === 0, uncounted }
+}
+
+async function checkDocuments(index: TokenIndex, stores: Stores, problems: Problems): Promise<void> {
+  const indices = new DocumentIndices(index, stores)
+  let before = 0
+  for (let i = 0; i <= index.documents; i++) {
+    const value = indices.at(i)
+    const number = typeof value === 'number' ? value : await value
+    const problem = indexProblem(index, i, number, before)
+    if (problem !== undefined) problems.add('document', `${index.path}: ${problem}`)
+    before = number
+  }
+}
+
+/** Problems of a kind that are told in words. */
+const MOST_REPORTED = 3
+
+export interface Problem {
+  kind: string
+  count: number
+  /** The first of them. */
+  reported: string[]
+}
+
+export class Problems {
+  readonly all: Problem[] = []
+
+  add(kind: string, text: string): void {
+    let problem = this.all.find(one => one.kind === kind)
+    if (problem === undefined) {
+      problem = { kind, count: 0, reported: [] }
+      this.all.push(problem)
+    }
+    problem.count++
+    if (problem.reported.length < MOST_REPORTED) problem.reported.push(text)
+  }
+}
 
 export interface TokenChecks {
   vocabulary?: number
