@@ -3,7 +3,6 @@
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
 import { trimBlanks } from '../../core/basics/trim.js'
-import { OpenIndexes } from '../../core/source/file-rows.js'
 import type {
   Column,
   IndexColumn,
@@ -13,6 +12,7 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
+import { OpenIndexes } from '../shared/file-rows.js'
 import { type ShardManifest, TarShard } from './shard.js'
 
 export interface TarManifest extends Manifest {
