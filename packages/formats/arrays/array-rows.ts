@@ -1,6 +1,5 @@
 /** What the two ways to take rows from files with arrays have in common. */
 import { DecodeError, SeveralError } from '../../core/basics/errors.js'
-import type { Column } from '../../core/source/column.js'
 import type { Layout } from '../../core/source/layout.js'
 import { ArraysIndexFile } from './arrays-index.js'
 import type { ArraysManifest } from './manifest.js'
@@ -111,5 +110,3 @@ export function severalTexts({ column, type }: Part): SeveralError {
       'save its texts as numbers',
   )
 }
-
-export type Columns = Record<string, Column>

@@ -6,8 +6,7 @@ import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { type ArrayFormat, type ArraysIndex, obtainArraysIndex } from './index-file.js'
-import type { ArrayFilesJson } from './json.js'
-import type { ArraysManifest } from './manifest.js'
+import type { ArrayFilesJson, ArraysManifest } from './manifest.js'
 
 /** Lines that a fingerprint keeps at most. */
 const MOST_PARTS = 4096

@@ -2,7 +2,7 @@
 import type { StoredDtype } from '../../core/basics/array.js'
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
 import { lastAtMost } from '../../core/basics/search.js'
-import type { Column } from '../../core/source/column.js'
+import type { Column, Columns } from '../../core/source/column.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
 import type { ByteRange, Present } from '../../core/source/source.js'
@@ -136,9 +136,9 @@ export class ArrowFile {
     columns: readonly string[],
     ranges: readonly Uint8Array[],
     pieces: readonly Uint8Array[] | undefined,
-  ): Record<string, Column> {
+  ): Columns {
     const wanted = this.want(columns)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     let read = 0
     for (const { name, column, places } of wanted.direct) {
       const length = places.bytes[row]

@@ -1,20 +1,20 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
+
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
 import { joined } from '../../core/source/combine/combined.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
+import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import { classNames } from '../features.js'
+import { classNames, typeWithClasses } from '../features.js'
 import { withFiles } from '../pathed/open.js'
 import { type ArrowManifest, ArrowSource } from './arrow-source.js'
 import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
 import { columnsOf } from './columns.js'
-import type { ArrowJson } from './find.js'
-import { findArrowFiles } from './find.js'
-import { layoutOf } from './layout.js'
+import { type ArrowJson, findArrowFiles } from './find.js'
 
 async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
   using stores = new Stores()
@@ -177,4 +177,55 @@ function unitStarts(indexes: readonly ArrowIndex[]): Float64Array {
 export const arrow: SourceKind<ArrowJson> = {
   open: async (json, context, nesting) => withFiles(json, await openArrow(json, context), context, nesting),
   attach: manifest => new ArrowSource(manifest as ArrowManifest),
+}
+
+/** A batch of more bytes than this takes too much of the cache to be read at random, if it is compressed. */
+const LARGE_BATCH = 16 << 20
+
+/** Batches of fewer rows are read one by one, in small reads. */
+const FEW_ROWS = 16
+
+function layoutOf(manifest: ArrowManifest, indexes: readonly ArrowIndex[]): Layout {
+  const batches = indexes.reduce((sum, { meta }) => sum + meta.batches, 0)
+  const { count, parts = [] } = manifest.fingerprint
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const codecs = [...new Set(indexes.flatMap(({ meta }) => meta.codecs))]
+  const forms = [...new Set(indexes.map(({ meta }) => meta.form))]
+  const each = Math.round(count / Math.max(1, batches))
+  const slow = slowness(manifest, batches, codecs, bytes / Math.max(1, batches), each)
+  return {
+    schema: schemaOf(manifest, indexes),
+    chunks: `${batches} record ${batches === 1 ? 'batch' : 'batches'} of ${each} rows, ${forms.join(' and ')}`,
+    codecs: codecs.length > 0 ? codecs : ['none'],
+    ...(slow !== undefined && { slow }),
+  }
+}
+
+function schemaOf({ schemas, classes }: ArrowManifest, indexes: readonly ArrowIndex[]): ColumnLayout[] {
+  const columns = new Map<string, ColumnLayout>()
+  for (const schema of schemas) {
+    for (const { name, field } of schema.columns) {
+      const nulls = indexes.reduce((sum, { meta }) => sum + (meta.nulls[name] ?? 0), 0)
+      const type = typeWithClasses(field.type, name, classes)
+      if (!columns.has(name)) columns.set(name, { name, type, nulls })
+    }
+  }
+  return [...columns.values()]
+}
+
+function slowness(
+  { files }: ArrowManifest,
+  batches: number,
+  codecs: readonly string[],
+  batchBytes: number,
+  rows: number,
+): string | undefined {
+  if (codecs.length > 0 && batchBytes > LARGE_BATCH)
+    return (
+      `A batch is unpacked as a whole, and has ${Math.round(batchBytes / 2 ** 20)} MiB: ` +
+      'write smaller batches, or leave them uncompressed.'
+    )
+  if (rows < FEW_ROWS && batches > 2 * files.length)
+    return `A batch has ${rows} rows, so reads are small: write larger batches, 1,000 rows or more.`
+  return undefined
 }

@@ -4,7 +4,7 @@ import { fileKey } from '../../core/source/find/file-key.js'
 import { goesUp } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import type { Column, IndexColumn, Need, Pieces, Source, WholeFile } from '../../core/source/source.js'
+import type { Columns, IndexColumn, Need, Pieces, Source, WholeFile } from '../../core/source/source.js'
 import type { FileIdentity } from '../../core/store/identity.js'
 import type { Version } from '../../core/store/store.js'
 import type { FileListManifest } from './file-list.js'
@@ -88,7 +88,7 @@ export abstract class FileListSource implements Source {
     out.ranges.push({ file: this.file(row), offset: 0, length: size, was: this.was(row) })
   }
 
-  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
+  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns
 
   /** Whether any of the columns is made of the file's contents. */
   protected abstract needsBytes(row: number, columns: readonly string[]): boolean

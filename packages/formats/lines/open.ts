@@ -14,7 +14,6 @@ import type { IndexFound } from '../../core/source/index/place.js'
 import type { Fingerprint, Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
-import { CompressedLines } from './compressed-lines.js'
 import type { HeadColumn } from './csv/columns.js'
 import type { CsvType } from './csv/types.js'
 import { commonType } from './csv/types.js'
@@ -257,11 +256,7 @@ function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
   return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
-function attach(manifest: Manifest): Source {
-  const { unitStarts } = manifest as LinesManifest
-  if (unitStarts === undefined) return new LinesSource(manifest as LinesManifest)
-  return new CompressedLines(manifest as LinesManifest, unitStarts)
-}
+const attach = (manifest: Manifest): Source => new LinesSource(manifest as LinesManifest)
 
 export const jsonl: SourceKind<LinesTypes['jsonl']> = { open: openJsonLines, attach }
 export const csv: SourceKind<LinesTypes['csv']> = { open: openCsv, attach }

@@ -3,7 +3,7 @@
  * the tokens alone.
  */
 import { DecodeError } from '../../core/basics/errors.js'
-import type { Column } from '../../core/source/source.js'
+import type { Columns } from '../../core/source/source.js'
 import type { ShardManifest } from '../shards/manifest.js'
 import { ShardSource } from '../shards/shard-source.js'
 import type { Decoder } from '../shards/values.js'
@@ -34,8 +34,8 @@ export class LitdataSource extends ShardSource {
     this.tokens = manifest.tokens
   }
 
-  protected decode(_shard: number, bytes: Uint8Array, columns: readonly string[]): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  protected decode(_shard: number, bytes: Uint8Array, columns: readonly string[]): Columns {
+    const out: Columns = {}
     for (const { name, place, decode } of this.resolve(columns)) {
       const value = decode(this.tokens ? bytes : leafIn(bytes, place, this.parts.length))
       if (value !== undefined) out[name] = value

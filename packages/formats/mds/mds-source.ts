@@ -3,7 +3,7 @@
  * their order.
  */
 import { DecodeError } from '../../core/basics/errors.js'
-import type { Column } from '../../core/source/source.js'
+import type { Columns } from '../../core/source/source.js'
 import type { ShardManifest } from '../shards/manifest.js'
 import { ShardSource } from '../shards/shard-source.js'
 import type { Decoder } from '../shards/values.js'
@@ -37,11 +37,11 @@ export class MdsSource extends ShardSource {
     this.formOf = manifest.formOf
   }
 
-  protected decode(shard: number, bytes: Uint8Array, columns: readonly string[]): Record<string, Column> {
+  protected decode(shard: number, bytes: Uint8Array, columns: readonly string[]): Columns {
     const form = this.formOf[shard]
     const wanted = this.resolve(form, columns)
     this.measure(this.forms[form], bytes)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     for (const { name, place, decode } of wanted) {
       const value = decode(bytes.subarray(this.ends[place], this.ends[place + 1]))
       if (value !== undefined) out[name] = value

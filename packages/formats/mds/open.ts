@@ -2,12 +2,14 @@
  * Opens MDS (Mosaic's streaming): index.json names shards, their columns and sizes. A shard is read uncompressed where all are
  * there so; otherwise its compressed file is a unit.
  */
-import { createHash } from 'node:crypto'
+
+import { createHash, getHashes } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
+import { readRange } from '../../core/store/access.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import type { Shard, Unit } from '../shards/manifest.js'
@@ -24,7 +26,6 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { type MdsColumn, refusal } from './encoding.js'
-import { checkHashes, type FileTold } from './hashes.js'
 import { type MdsManifest, MdsSource } from './mds-source.js'
 
 /** Folders of MDS, each with its index.json. */
@@ -250,4 +251,49 @@ function schemaOf(forms: readonly MdsColumn[][]): MdsManifest['schema'] {
 export const mds: SourceKind<PathsJson | MdsJson> = {
   open: openMds,
   attach: manifest => new MdsSource(manifest as MdsManifest),
+}
+
+/** A file as index.json has it. */
+interface FileTold {
+  file: string
+  name: string
+  bytes: number
+  hashes: Record<string, string>
+}
+
+/** Bytes that are read at a time. */
+const PIECE = 4 << 20
+
+async function checkHashes(
+  files: readonly FileTold[],
+  stores: Stores,
+  { progress, notice }: OpenContext,
+): Promise<void> {
+  const known = new Set(getHashes().map(name => name.toLowerCase()))
+  const unknown = new Set<string>()
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const buffer = Buffer.allocUnsafeSlow(PIECE)
+  let done = 0
+  for (const { file, bytes, hashes } of files) {
+    const names = Object.keys(hashes)
+    for (const name of names) if (!known.has(name)) unknown.add(name)
+    const sums = names.filter(name => known.has(name)).map(name => ({ name, sum: createHash(name) }))
+    for (let offset = 0; offset < bytes && sums.length > 0; offset += PIECE) {
+      const length = Math.min(PIECE, bytes - offset)
+      await readRange(stores, { file, offset, length }, buffer.subarray(0, length))
+      for (const { sum } of sums) sum.update(buffer.subarray(0, length))
+      progress?.(done + offset + length, total, 'comparing hashes', 'bytes')
+    }
+    done += bytes
+    for (const { name, sum } of sums) {
+      const found = sum.digest('hex')
+      if (found === hashes[name]) continue
+      throw new SourceError(
+        `${file}: its ${name} is ${found}, index.json says ${hashes[name]}: the shard is damaged; copy or write it again`,
+        { file },
+      )
+    }
+  }
+  if (unknown.size > 0)
+    notice?.(`hashes of the kind ${[...unknown].join(', ')} are not compared: they are not known here`)
 }

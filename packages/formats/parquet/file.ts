@@ -4,17 +4,16 @@ import { type ColumnRoom, splitUnit, unitBytesOf } from '../../core/source/colum
 import { type UnitColumn, viewsOf } from '../../core/source/columnar/view.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import type { ByteRange, Column, Present } from '../../core/source/source.js'
+import type { ByteRange, Columns, Present } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
-import { columnsOf, presentOf } from './columns.js'
+import { columnsOf, leafOf, presentOf, refused } from './columns.js'
 import { loadColumn, type PageBytes } from './decode/chunk.js'
 import { BeyondError } from './decode/fixed.js'
-import { type Form, roomOf, sizeOf } from './form.js'
+import { type Form, formOf, roomOf, sizeOf } from './form.js'
 import type { ParquetMeta } from './index.js'
 import type { FileLayout } from './layout.js'
 import type { ParquetLeaf } from './structure/schema.js'
 import { PART_COLUMNS, UNIT_COLUMNS } from './units.js'
-import { type Want, wantOf } from './want.js'
 
 export interface FileManifest {
   file: string
@@ -124,15 +123,10 @@ export class ParquetFile {
   }
 
   /** The columns of the row with this number in its unit. */
-  sample(
-    unit: number,
-    row: number,
-    columns: readonly string[],
-    pieces: readonly Uint8Array[],
-  ): Record<string, Column> {
+  sample(unit: number, row: number, columns: readonly string[], pieces: readonly Uint8Array[]): Columns {
     const views = viewsOf(pieces)
     const { leaves, names } = this.want(columns)
-    const sample: Record<string, Column> = {}
+    const sample: Columns = {}
     for (const { name, place } of names) {
       const value = views[place].at(row + this.skip(unit, leaves[place]))
       if (value !== undefined) sample[name] = value
@@ -249,4 +243,31 @@ export class ParquetFile {
     }
     return want
   }
+}
+
+/** What is read for some columns. */
+interface Want {
+  /** Leaves, in the order in which they are loaded, and their forms. */
+  leaves: number[]
+  forms: Form[]
+  /** Names that were asked for, and which of the leaves each is. */
+  names: { name: string; place: number }[]
+}
+
+/** Columns that the file does not have are left out; those that can't be read are an error. */
+function wantOf(file: string, leaves: readonly ParquetLeaf[], columns: readonly string[]): Want {
+  const want: Want = { leaves: [], forms: [], names: [] }
+  for (const name of columns) {
+    const leaf = leafOf(leaves, name)
+    if (leaf < 0) continue
+    const form = formOf(leaves[leaf])
+    if (typeof form === 'string') throw refused(file, name, form)
+    let place = want.leaves.indexOf(leaf)
+    if (place < 0) {
+      place = want.leaves.push(leaf) - 1
+      want.forms.push(form)
+    }
+    want.names.push({ name, place })
+  }
+  return want
 }

@@ -4,7 +4,7 @@ import type { UnitColumn } from '../../core/source/columnar/view.js'
 import { OpenIndexes } from '../../core/source/file-rows.js'
 import type {
   ByteRange,
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Leaf,
@@ -142,9 +142,9 @@ export class ParquetSource implements Leaf {
     return file.load(own, pieces, into, columns)
   }
 
-  sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Columns {
     const file = this.fileOf(row)
-    let sample: Record<string, Column> = {}
+    let sample: Columns = {}
     if (units.length > 0) {
       const unit = this.unitOf(row)
       sample = file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])

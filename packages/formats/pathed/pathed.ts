@@ -11,7 +11,7 @@ import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
 import type {
   ByteRange,
-  Column,
+  Columns,
   Manifest,
   Need,
   Pieces,
@@ -74,7 +74,7 @@ class PathedSource extends Around {
     epoch: number,
     columns: readonly string[],
     { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  ): Columns {
     const own = this.files.filter(({ name }) => columns.includes(name))
     const read = own.filter(files => files.has(row))
     const below = ranges.length - read.length

@@ -1,60 +1,28 @@
 /** Samples of shards while a feed runs: where each lies, in its file or in a unit. What is in one, its kind of source says. */
 import { DecodeError } from '../../core/basics/errors.js'
+import { lastAtMost } from '../../core/basics/search.js'
 import { decompressInto } from '../../core/codec/codec.js'
-import { FileRows } from '../../core/source/file-rows.js'
-import { fileKey } from '../../core/source/find/file-key.js'
 import type { Layout } from '../../core/source/layout.js'
-import type { ByteRange, Column, IndexColumn, Leaf, Need, Pieces, Source } from '../../core/source/source.js'
+import type { ByteRange, Columns, Leaf, Need, Pieces } from '../../core/source/source.js'
 import { UnitRefs } from '../../core/source/unit-refs.js'
+import { RowsOfFiles } from '../rows-of-files.js'
 import type { ShardManifest, Unit } from './manifest.js'
 
-export abstract class ShardSource implements Source {
-  readonly count: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
-  readonly indexed = ['key', 'shard']
+export abstract class ShardSource extends RowsOfFiles {
   readonly unitStarts?: Float64Array
-  protected readonly rows: FileRows
   private readonly table: Uint32Array
   private readonly refs = new UnitRefs(this as unknown as Leaf)
 
   constructor(private readonly manifest: ShardManifest) {
     const { shards, units, columns, table } = manifest
-    this.rows = new FileRows(shards.map(({ count }) => count))
-    this.count = this.rows.count
-    this.runs = this.rows.runs
-    this.columns = columns
+    super(shards, columns)
     this.table = new Uint32Array(table)
     if (units)
       this.unitStarts = Float64Array.from(units, ({ shard, first }) => this.rows.starts[shard] + first)
   }
 
   /** The wanted columns of a sample of a shard. */
-  protected abstract decode(
-    shard: number,
-    bytes: Uint8Array,
-    columns: readonly string[],
-  ): Record<string, Column>
-
-  id(row: number): string {
-    const at = this.rows.locate(row)
-    return `${this.manifest.shards[this.rows.file].name}:${at}`
-  }
-
-  key(row: number): string {
-    const at = this.rows.locate(row)
-    return `${fileKey(this.manifest.shards[this.rows.file].name)}:${at}`
-  }
-
-  index(name: string): IndexColumn | undefined {
-    if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name !== 'shard') return undefined
-    const shard = (row: number): string => {
-      this.rows.locate(row)
-      return this.manifest.shards[this.rows.file].name
-    }
-    return { type: 'string', at: shard }
-  }
+  protected abstract decode(shard: number, bytes: Uint8Array, columns: readonly string[]): Columns
 
   where(row: number): { file: string; offset: number } {
     const at = this.rows.locate(row)
@@ -99,12 +67,7 @@ export abstract class ShardSource implements Source {
     return [loaded]
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {
     if (columns.length === 0) return {}
     const at = this.rows.locate(row)
     const shard = this.rows.file
@@ -135,15 +98,7 @@ export abstract class ShardSource implements Source {
   }
 
   private unitOf(row: number): number {
-    const starts = this.unitStarts!
-    let low = 0
-    let high = starts.length
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (starts[middle] <= row) low = middle
-      else high = middle
-    }
-    return low
+    return lastAtMost(this.unitStarts!, row)
   }
 }
 

@@ -1,9 +1,10 @@
 /** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
+
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
-import type { ByteRange, Column, Present } from '../../core/source/source.js'
+import type { ByteRange, Columns, Present } from '../../core/source/source.js'
 import { LARGEST_RANGE, tooLarge, type Version } from '../../core/store/store.js'
 import { columnOf } from './column.js'
 
@@ -140,9 +141,9 @@ export class TarShard {
     return { file: this.manifest.file, offset: from, length: to - from, was: this.was }
   }
 
-  sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Record<string, Column> {
+  sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Columns {
     const wanted = this.resolve(columns)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     let from = -1
     for (let m = this.starts[row]; m < this.starts[row + 1]; m++) {
       const column = wanted[this.extensions[m]]

@@ -12,7 +12,6 @@ import type { Version } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
 import { numberUnits } from '../packed/units.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
-import { PackedTfrecord } from './packed-tfrecord.js'
 import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
 
 export interface TfrecordJson {
@@ -92,9 +91,5 @@ function schemaOf(metas: readonly TfrecordMeta[]): ColumnLayout[] {
 
 export const tfrecord: SourceKind<PathsJson | TfrecordJson> = {
   open: openTfrecord,
-  attach(manifest) {
-    const { unitStarts } = manifest as TfrecordManifest
-    if (unitStarts === undefined) return new TfrecordSource(manifest as TfrecordManifest)
-    return new PackedTfrecord(manifest as TfrecordManifest, unitStarts)
-  },
+  attach: manifest => new TfrecordSource(manifest as TfrecordManifest),
 }

@@ -7,7 +7,7 @@
  */
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
 import { lastAtMost } from '../../core/basics/search.js'
-import type { ArrayColumn, Column, Leaf, Need, Pieces, Tile } from '../../core/source/source.js'
+import type { ArrayColumn, Column, Columns, Leaf, Need, Pieces, Tile } from '../../core/source/source.js'
 import { textOfPoints, withoutZeros } from '../../core/source/texts.js'
 import type { ByteRange } from '../../core/store/store.js'
 import { ABSENT, type ColumnManifest } from './column-tables.js'
@@ -100,7 +100,7 @@ export class ColumnLeaf implements Leaf {
     throw new Error('a column is asked by its part')
   }
 
-  sample(_row: number, _epoch: number, _columns: readonly string[], _got: Pieces): Record<string, Column> {
+  sample(_row: number, _epoch: number, _columns: readonly string[], _got: Pieces): Columns {
     throw new Error('a column is asked by its part')
   }
 

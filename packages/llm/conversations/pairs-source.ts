@@ -1,10 +1,9 @@
 /** Pairs while a feed runs: a prompt and two answers, each of its own length, from the kept tokens. */
-
 import { pairColumns } from '../../core/define/check/tokens/chat.js'
 import type { PairColumn } from '../../core/define/token-types.js'
 import type { ChatJson } from '../../core/define/types.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Manifest,
@@ -89,14 +88,9 @@ export class PairsSource implements Source {
     }
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
     const parts = this.parts(columns)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     for (const name of columns) {
       const column = this.names.get(name)
       if (column === undefined) continue

@@ -4,7 +4,7 @@
  */
 import { SourceError } from '../../../core/basics/errors.js'
 import { lookup3 } from '../../../core/codec/checksum.js'
-import { type ReadAt, readExactly } from './read-exactly.js'
+import type { ReadAt } from '../../../core/source/index/read-at.js'
 
 /** Bytes of pages that are kept. */
 const MOST_KEPT = 32 << 20
@@ -227,4 +227,13 @@ export class Cursor {
     this.at = at + length
     return at
   }
+}
+
+export type { ReadAt }
+
+/** So many bytes: the caller knows that the file has them. */
+async function readExactly(read: ReadAt, offset: number, length: number): Promise<Buffer> {
+  const into = Buffer.allocUnsafeSlow(length)
+  const got = await read(into, offset)
+  return got === length ? into : into.fill(0, got)
 }
