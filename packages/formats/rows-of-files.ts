@@ -8,13 +8,16 @@ import type { Layout } from '../core/source/layout.js'
 import type { ByteRange, Columns, IndexColumn, Leaf, Need, Pieces, Source } from '../core/source/source.js'
 import { UnitRefs } from '../core/source/unit-refs.js'
 import type { Version } from '../core/store/store.js'
-import { type PackedFile, PackedUnits, Seek } from './packed/units.js'
+import type { IndexedFile } from './indexed-files.js'
+import { PackedUnits, Seek } from './packed/units.js'
 
 export abstract class RowsOfFiles implements Source {
   readonly count: number
   readonly runs: Float64Array
   readonly indexed: readonly string[] = ['key', 'shard']
   protected readonly rows: FileRows
+  /** The column with a file's name. */
+  protected readonly fileColumn: string = 'shard'
 
   constructor(
     private readonly named: readonly { name: string; count: number }[],
@@ -37,7 +40,7 @@ export abstract class RowsOfFiles implements Source {
 
   index(name: string): IndexColumn | undefined {
     if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name !== 'shard') return undefined
+    if (name !== this.fileColumn) return undefined
     const shard = (row: number): string => {
       this.rows.locate(row)
       return this.named[this.rows.file].name
@@ -52,16 +55,6 @@ export abstract class RowsOfFiles implements Source {
   protected keyOf(name: string): string {
     return fileKey(name)
   }
-}
-
-/** A file as a manifest has it, with its index. */
-export interface IndexedFile extends PackedFile {
-  /** Name in ids. */
-  name: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  /** The file as it was when the feed was opened. */
-  was: Version
 }
 
 /** What is known of a file once one of its rows was asked for. */

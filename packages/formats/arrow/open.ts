@@ -1,15 +1,12 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
-
-import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
-import { joined } from '../../core/source/combine/combined.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
-import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
-import type { Version } from '../../core/store/store.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { classNames, typeWithClasses } from '../features.js'
+import { indexedFiles } from '../indexed-files.js'
 import { withFiles } from '../pathed/open.js'
 import { type ArrowManifest, ArrowSource } from './arrow-source.js'
 import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
@@ -43,16 +40,10 @@ async function openIndexes(
   const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
   checkWanted(schemas, columns, context.wanted, files[0].file)
   const unitCounts = indexes.map(({ header }) => header.columns.start.length - 1)
+  const common = indexedFiles('arrow', files, indexes, 'name files that have some')
   const manifest: ArrowManifest = {
-    kind: 'arrow',
-    fingerprint: fingerprint(files, indexes),
-    stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
-    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
-    files: files.map(({ file, name, version: was }, i) => {
-      const { path, header } = indexes[i]
-      const { checksum, count } = header
-      return { file, name, index: path, checksum, count, was, units: unitCounts[i], schema: numbers[i] }
-    }),
+    ...common,
+    files: common.files.map((file, i) => ({ ...file, units: unitCounts[i], schema: numbers[i] })),
     schemas: schemas.map(({ columns, nodes }) => ({ columns, nodes })),
     columns,
     indexed: indexedColumns(schemas, numbers, indexes),
@@ -66,10 +57,6 @@ async function openIndexes(
   if (hasUnits(schemas, numbers, indexes)) manifest.unitStarts = unitStarts(indexes)
   manifest.layout = layoutOf(manifest, indexes)
   return { manifest, indexes }
-}
-
-function timeOf(version: Version): string | number {
-  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 type Columns = ReturnType<typeof columnsOf> & { nodes: number }
@@ -106,24 +93,6 @@ function checkWanted(
       { file },
     )
   }
-}
-
-function fingerprint(files: readonly DataFile[], indexes: readonly ArrowIndex[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = files.map(({ name, bytes }, i) => {
-    const { header, meta } = indexes[i]
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(
-      `no row in ${files.map(({ file }) => file).join(', ')}: name files that have some`,
-      {
-        file: files[0].file,
-      },
-    )
-  return { kind: 'arrow', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 /** Columns of which the index of every file that has them holds every value, and of one type. */

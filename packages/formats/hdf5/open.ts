@@ -1,4 +1,5 @@
 /** Opens HDF5 files: finds them, finds or makes the index of each, and settles which samples their datasets make. */
+
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
@@ -11,6 +12,7 @@ import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { timeOf } from '../indexed-files.js'
 import {
   arePatterns,
   chooseGroups,
@@ -113,7 +115,7 @@ class Chosen {
       rows += count
     }
     this.parts.push({ name, count: rows, bytes })
-    this.stamps.push(`${typeof was === 'string' ? was : was.mtimeMs} ${header.checksum}`)
+    this.stamps.push(`${timeOf(was)} ${header.checksum}`)
     this.indexBytes += header.bytes
   }
 

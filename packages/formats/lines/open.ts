@@ -2,21 +2,21 @@
  * Opens text files: finds them, finds or builds the index of each (index.ts), and puts together what their first rows tell of
  * the columns. lines-source.ts reads them while the feed runs.
  */
+
 import { createHash } from 'node:crypto'
 import { nearest, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import type { FileIndexKind } from '../../core/source/index/of-file.js'
 import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import { openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
+import type { Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
 import type { HeadColumn } from './csv/columns.js'
-import type { CsvType } from './csv/types.js'
-import { commonType } from './csv/types.js'
+import { type CsvType, commonType } from './csv/types.js'
 import { type LinesMeta, linesIndex, type RowRules } from './index.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
 
@@ -206,54 +206,23 @@ function manifestOf(
   columns: string[],
   types: LinesManifest['types'] = {},
 ): LinesManifest {
+  const none = `the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`
+  const files = opened.map(({ file }) => file)
+  const indexes = opened.map(({ index }) => index)
+  const common = indexedFiles(kind, files, indexes, none)
   const manifest: LinesManifest = {
-    kind,
-    fingerprint: fingerprint(kind, opened),
-    stamp: joined(
-      opened.map(({ file: { version }, index }) => {
-        const time = typeof version === 'string' ? version : version.mtimeMs
-        return `${time} ${index.header.checksum}`
-      }),
-    ),
-    indexBytes: opened.reduce((sum, { index }) => sum + index.header.bytes, 0),
-    files: opened.map(({ file: { file, name, version }, rules, index: { path, header }, meta }) => ({
-      file,
-      name,
-      index: path,
-      checksum: header.checksum,
-      count: header.count,
-      was: version,
-      ...(meta.codec && { codec: meta.codec }),
-      ...(kind === 'csv' && {
-        delimiter: rules.delimiter,
-        header: rules.header,
-        names: meta.columns.map(({ name }) => name),
-      }),
-    })),
+    ...common,
+    files: common.files.map((file, i) => {
+      const { rules, meta } = opened[i]
+      if (kind !== 'csv') return file
+      const { delimiter, header } = rules
+      return { ...file, delimiter, header, names: meta.columns.map(({ name }) => name) }
+    }),
     columns,
     types,
   }
   const unitStarts = numberUnits(manifest.files)
   return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
-}
-
-function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = opened.map(({ file: { name, bytes }, index: { header }, meta }) => {
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0) {
-    const [{ file }] = opened.map(({ file }) => file)
-    throw new SourceError(
-      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`,
-      {
-        file,
-      },
-    )
-  }
-  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 const attach = (manifest: Manifest): Source => new LinesSource(manifest as LinesManifest)

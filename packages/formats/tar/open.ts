@@ -2,15 +2,12 @@
  * Opens tar shards in WebDataset's form: finds them, finds or builds the index of each (tar/index.ts), and tells the user
  * what may be wrong with them. tar/tar-source.ts reads them while the feed runs.
  */
-
-import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
-import { joined } from '../../core/source/combine/combined.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
-import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
-import type { Version } from '../../core/store/store.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { indexedFiles } from '../indexed-files.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath, type TarJson } from './paths.js'
 import { type TarManifest, TarSource } from './tar-source.js'
@@ -42,25 +39,15 @@ async function openIndexes(
     const scattered = context.notice && scatteredIn(shard.file, indexes[i].path)
     if (scattered !== undefined) context.notice?.(scattered)
   })
+  const { files, ...common } = indexedFiles('tar', shards, indexes, 'members need names like "key.jpg"')
   const manifest: TarManifest = {
-    kind: 'tar',
-    fingerprint: fingerprint(shards, indexes),
-    stamp: joined(shards.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
-    indexBytes: indexes.reduce((sum, index) => sum + index.header.bytes, 0),
-    shards: shards.map(({ file, name, version: was }, i) => {
-      const { path, header } = indexes[i]
-      return { file, name, index: path, checksum: header.checksum, count: header.count, was }
-    }),
+    ...common,
+    shards: files,
     columns: [...new Set(indexes.flatMap(({ meta }) => meta.columns))],
     indexed: indexedColumns(indexes),
     most: context.most ?? {},
   }
   return { manifest, indexes }
-}
-
-/** What tells that a shard was written again. */
-function timeOf(version: Version): string | number {
-  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 function refusePickles(wanted: readonly string[]): void {
@@ -95,25 +82,6 @@ function dottedKeys({ file }: ShardPath, { header, meta }: ShardIndex): string {
     `${file} has ${header.columns.extensions.length} different extensions, such as "${meta.columns[0]}": a key ends ` +
     'at the first dot of the name; pack again with keys that have none'
   )
-}
-
-function fingerprint(shards: readonly ShardPath[], indexes: readonly ShardIndex[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = shards.map(({ name, bytes }, i) => {
-    const { header, meta } = indexes[i]
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0) {
-    throw new SourceError(
-      `no sample in ${shards.map(({ file }) => file).join(', ')}: members need names like "key.jpg"`,
-      {
-        file: shards[0].file,
-      },
-    )
-  }
-  return { kind: 'tar', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 /** Columns of which every shard that has them holds every value; numbers only if they are numbers everywhere. */

@@ -6,6 +6,7 @@ import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
 import type { ByteRange, Columns, Present } from '../../core/source/source.js'
 import { LARGEST_RANGE, tooLarge, type Version } from '../../core/store/store.js'
+import type { IndexedFile } from '../indexed-files.js'
 import { columnOf } from './column.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
@@ -13,18 +14,6 @@ const MOST_UNPACKED = 256 << 20
 
 /** Room that is taken for a start. */
 const FIRST_UNPACKED = 16 << 10
-
-export interface ShardManifest {
-  file: string
-  /** Name in ids. */
-  name: string
-  index: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  count: number
-  /** The shard as it was when the feed was opened. */
-  was: Version
-}
 
 /** What becomes of an extension's members when certain columns are wanted. */
 interface Wanted {
@@ -54,7 +43,7 @@ export class TarShard {
   private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
 
   constructor(
-    readonly manifest: ShardManifest,
+    readonly manifest: IndexedFile,
     private readonly most: Readonly<Record<string, number>> = {},
   ) {
     const index = new IndexFile(manifest.index, true)

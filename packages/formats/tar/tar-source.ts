@@ -4,12 +4,13 @@
  */
 import { OpenIndexes } from '../../core/source/file-rows.js'
 import type { Columns, IndexColumn, Manifest, Need, Pieces, Present } from '../../core/source/source.js'
+import type { IndexedFile } from '../indexed-files.js'
 import { RowsOfFiles } from '../rows-of-files.js'
-import { type ShardManifest, TarShard } from './shard.js'
+import { TarShard } from './shard.js'
 
 export interface TarManifest extends Manifest {
   kind: 'tar'
-  shards: ShardManifest[]
+  shards: IndexedFile[]
   columns: string[]
   indexed: { name: string; type: 'number' | 'string' }[]
   /** Bytes that a gzipped member may unpack to, by column. */

@@ -1,7 +1,8 @@
 /** TFRecord files while a feed runs: a record is a row. */
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type { Columns, Manifest } from '../../core/source/source.js'
-import { type IndexedFile, SplitFile, SplitRows } from '../rows-of-files.js'
+import type { IndexedFile } from '../indexed-files.js'
+import { SplitFile, SplitRows } from '../rows-of-files.js'
 import { ExampleReader, type Targets, targetsOf } from './example.js'
 import { dataOf } from './record.js'
 
