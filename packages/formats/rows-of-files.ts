@@ -1,5 +1,5 @@
 /** What sources of files have in common: which file holds a row, what the row is called, and where its bytes lie. */
-import { SourceError } from '../core/basics/errors.js'
+import { inFile } from '../core/basics/errors.js'
 import { FileRows, OpenIndexes } from '../core/source/file-rows.js'
 import { fileKey } from '../core/source/find/file-key.js'
 import type { NumberArray } from '../core/source/index/columns.js'
@@ -69,10 +69,10 @@ export class SplitFile {
     const { file, index: path, checksum, was } = manifest
     this.index = new IndexFile(path, true)
     if (this.index.header.checksum !== checksum) {
-      throw new SourceError(
-        `${file}: its index was rebuilt after the feed was opened: the file has changed, or another feed reads it in ` +
+      throw inFile(
+        file,
+        `: its index was rebuilt after the feed was opened: the file has changed, or another feed reads it in ` +
           'another way; start again',
-        { file },
       )
     }
     this.was = typeof was === 'string' ? was : { ...was, probes: this.index.numbers('probes') }

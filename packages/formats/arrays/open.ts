@@ -1,6 +1,7 @@
 /** Opens files with arrays (.npy, .npz, .safetensors): finds them, reads their headers or the index of them, counts rows. */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
@@ -82,9 +83,9 @@ function rowCounts(kind: string, files: readonly DataFile[], { path, header }: A
   const rows = new IndexFile(path, false, header).numbers('rows')
   return files.map(({ file }, i) => {
     if (rows[i] >= 0) return rows[i]
-    throw new SourceError(
-      `${file} has no array with a first axis, so it has no rows: read it as one sample (without rows: "axis" in ${kind})`,
-      { file },
+    throw inFile(
+      file,
+      `has no array with a first axis, so it has no rows: read it as one sample (without rows: "axis" in ${kind})`,
     )
   })
 }

@@ -1,6 +1,6 @@
 /** One Arrow file while a feed runs: maps its index, and says what a row needs and where its values lie in that. */
 import type { StoredDtype } from '../../core/basics/array.js'
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
 import { lastAtMost } from '../../core/basics/search.js'
 import type { Column, Columns } from '../../core/source/column.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
@@ -66,9 +66,9 @@ export class ArrowFile {
     const { file, index: path, checksum, was } = manifest
     const index = new IndexFile(path, true)
     if (index.header.checksum !== checksum)
-      throw new SourceError(
-        `${file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        { file },
+      throw inFile(
+        file,
+        ': its index was rebuilt after the feed was opened: the file has changed, start again',
       )
     this.index = index
     this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
@@ -120,13 +120,10 @@ export class ArrowFile {
       if (!(cause instanceof DecodeError)) throw cause
       const { file } = this.manifest
       const offset = plan.ranges[0]?.offset
-      throw new SourceError(
-        `${file}: rows ${this.starts[unit]} to ${this.starts[unit + 1] - 1}, at offset ${offset}: ${cause.message}`,
-        {
-          file,
-          offset,
-          cause,
-        },
+      throw inFile(
+        file,
+        `: rows ${this.starts[unit]} to ${this.starts[unit + 1] - 1}, at offset ${offset}: ${cause.message}`,
+        { offset, cause },
       )
     }
   }

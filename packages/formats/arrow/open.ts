@@ -1,5 +1,5 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
@@ -87,10 +87,10 @@ function checkWanted(
     const found = unreadable.find(column => column.name === name)
     if (columns.includes(name) || found === undefined) continue
     const near = nearest(name, columns)
-    throw new SourceError(
-      `${file}: column "${name}" is ${found.type}, which Millrace does not read: write it as another type` +
+    throw inFile(
+      file,
+      `: column "${name}" is ${found.type}, which Millrace does not read: write it as another type` +
         `${near === undefined ? '' : `, or take "${near}"`}`,
-      { file },
     )
   }
 }

@@ -1,5 +1,5 @@
 /** A list of files while a feed runs: what `folder`, `files` and lists have in common. A sample is a whole file. */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import { fileKey } from '../../core/source/find/file-key.js'
 import { goesUp } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
@@ -31,9 +31,7 @@ export abstract class FileListSource implements Source {
   constructor(protected readonly manifest: FileListManifest) {
     const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(`${manifest.root} was changed after the feed was opened: start again`, {
-        file: manifest.root,
-      })
+      throw inFile(manifest.root, 'was changed after the feed was opened: start again')
     }
     const folders = index.text('folders')
     this.folders = Array.from({ length: folders.length }, (_, i) => folders.at(i))
@@ -107,12 +105,7 @@ export abstract class FileListSource implements Source {
 }
 
 function forged(index: string, name: string): SourceError {
-  return new SourceError(
-    `${index} names ${name}, which leads out of its folder: remove the index, it is made anew`,
-    {
-      file: index,
-    },
-  )
+  return inFile(index, `names ${name}, which leads out of its folder: remove the index, it is made anew`)
 }
 
 /** Lower case, without the dot; empty where there is none. */

@@ -1,5 +1,5 @@
 /** Tables in text files: which of the formats a file has, by its extension. */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import { fault, type ListText, type Table, type TableLine, textLines } from '../text-lines.js'
 
 /** By the ends of names: what separates the cells of a line; undefined where a line is an object of JSON. */
@@ -16,9 +16,9 @@ export function openTable(text: ListText): Table {
   const file = text.name
   const table = TABLES.find(([end]) => file.toLowerCase().endsWith(end))
   if (table === undefined) {
-    throw new SourceError(
-      `${file}: a list of files ends in ${TABLES.map(([end]) => end).join(' ')}: rename it to what it is`,
-      { file },
+    throw inFile(
+      file,
+      `: a list of files ends in ${TABLES.map(([end]) => end).join(' ')}: rename it to what it is`,
     )
   }
   const [, separator] = table
@@ -32,8 +32,7 @@ function separatedTable(text: ListText, separator: string): Table {
   const file = text.name
   const records = separated(text, separator)
   const first = records.next()
-  if (first.done)
-    throw new SourceError(`${file} is empty: a list of files begins with a line of names`, { file })
+  if (first.done) throw inFile(file, 'is empty: a list of files begins with a line of names')
   const header = first.value.cells.map(name => name.trim())
   checkHeader(file, header, separator)
   // A column without a name is the row number that pandas writes.

@@ -1,5 +1,5 @@
 /** One HDF5 file while a feed runs: its index, mapped, and the datasets that were asked for. */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { Version } from '../../core/store/store.js'
@@ -106,9 +106,9 @@ export class Hdf5File {
     }
     const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(
-        `${manifest.file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        { file: manifest.file },
+      throw inFile(
+        manifest.file,
+        ': its index was rebuilt after the feed was opened: the file has changed, start again',
       )
     }
     const { was } = manifest

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import type { ColumnBuilder } from '../../core/source/index/columns.js'
 import type { IndexHeader } from '../../core/source/index/file.js'
@@ -119,9 +119,10 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
 
 /** A few kilobytes of gzip may stand for hundreds of millions of empty lines, whose index would take gigabytes. */
 function tooManyRows({ file, bytes }: DataFile, rows: number): SourceError {
-  return new SourceError(
-    `${file} of ${bytes} bytes has more than ${rows} rows: it seems to be made to do harm. If it is meant so, decompress it`,
-    { file, offset: 0 },
+  return inFile(
+    file,
+    `of ${bytes} bytes has more than ${rows} rows: it seems to be made to do harm. If it is meant so, decompress it`,
+    { offset: 0 },
   )
 }
 
@@ -137,9 +138,10 @@ function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer
   const { header } = scan
   if (rules.header && (header === undefined || header[1] > head.length)) {
     const problem = header === undefined ? 'is empty' : 'begins with a very long line'
-    throw new SourceError(
-      `${file} ${problem}: CSV begins with a line of names; where it has none, say {"csv": {"path": …, "header": false}}`,
-      { file, offset: 0 },
+    throw inFile(
+      file,
+      `${problem}: CSV begins with a line of names; where it has none, say {"csv": {"path": …, "header": false}}`,
+      { offset: 0 },
     )
   }
   return csvColumns(file, header && head.subarray(...header), rows, rules.delimiter as number)

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest, type SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import type { FileIndexKind } from '../../core/source/index/of-file.js'
@@ -94,10 +94,11 @@ function refuseNoKeys(opened: readonly Opened[]): void {
   const looked = opened.find(({ meta }) => meta.noKeys)
   if (looked === undefined) return
   const { file } = looked.file
-  throw new SourceError(
-    `${file}: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
+  throw inFile(
+    file,
+    `: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
       "`jq -c .` makes lines of objects that are spread over several, `jq -c '.[]'` of a list of objects",
-    { file, offset: 0 },
+    { offset: 0 },
   )
 }
 
@@ -154,17 +155,17 @@ function renamed({ file, meta }: Opened, names: readonly string[] | undefined): 
   if (names === undefined) return meta.columns
   if (meta.columns.length === names.length || meta.columns.length === 0)
     return names.map((name, i) => ({ ...meta.columns[i], name }))
-  throw new SourceError(
-    `${file.file} has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
-    { file: file.file },
+  throw inFile(
+    file.file,
+    `has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
   )
 }
 
 function unknownColumn(name: string, names: readonly string[], file: string): SourceError {
   const near = nearest(name, names)
-  return new SourceError(
-    `${file}: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
-    { file },
+  return inFile(
+    file,
+    `: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
   )
 }
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { bytesOfStored } from '../../core/basics/array.js'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
 import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
@@ -67,9 +67,9 @@ async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext):
   const other = forms.findIndex(one => JSON.stringify(one) !== JSON.stringify(form))
   if (other > 0) {
     const { file } = indexes[other]
-    throw new SourceError(
-      `${file} has other leaves than ${indexes[0].file}: make a source of each, and join them by "concat"`,
-      { file },
+    throw inFile(
+      file,
+      `has other leaves than ${indexes[0].file}: make a source of each, and join them by "concat"`,
     )
   }
   if (block !== undefined && !form.tokens)
@@ -146,7 +146,7 @@ function packedIn({ json }: FoundIndex): Form['packed'] {
 
 function formOf(index: FoundIndex): Form {
   const { file, json } = index
-  const fault = (problem: string): SourceError => new SourceError(`${file}: ${problem}`, { file })
+  const fault = (problem: string): SourceError => inFile(file, `: ${problem}`)
   const config = json.config as Record<string, unknown>
   const format = config.data_format as string[]
   const { item_loader: loader = 'PyTreeLoader', compression, compression_level: level, encryption } = config
@@ -166,10 +166,7 @@ function formOf(index: FoundIndex): Form {
   try {
     names = leafNames(config.data_spec)
   } catch (cause) {
-    throw new SourceError(`${file}: its data_spec can't be read: ${(cause as Error).message}`, {
-      file,
-      cause,
-    })
+    throw inFile(file, `: its data_spec can't be read: ${(cause as Error).message}`, { cause })
   }
   if (names.length !== format.length)
     throw fault(`its data_spec has ${names.length} leaves, its data_format ${format.length}`)
@@ -180,9 +177,7 @@ function chunksOf(index: FoundIndex): Told[] {
   return (index.json.chunks as Record<string, unknown>[]).map((chunk, i) => {
     const { filename, chunk_size: samples, chunk_bytes: bytes, dim } = chunk ?? {}
     if (!isCount(samples) || !isCount(bytes) || !(dim === null || dim === undefined || isCount(dim)))
-      throw new SourceError(`${index.file}: chunk ${i} has a size that is no whole number`, {
-        file: index.file,
-      })
+      throw inFile(index.file, `: chunk ${i} has a size that is no whole number`)
     const file = shardFile(index, filename)
     return {
       index,
@@ -269,14 +264,9 @@ function blockTable(
     const end = 4 * (samples + 2) + shards[i].count * width
     const size = packed ? bytes + 4 * (samples + 2) : stats[i].bytes
     if (end > size)
-      throw new SourceError(
-        `${file}: its tokens end at byte ${end}, the chunk at byte ${size}: copy or write it again`,
-        { file },
-      )
+      throw inFile(file, `: its tokens end at byte ${end}, the chunk at byte ${size}: copy or write it again`)
     if (end >= 2 ** 32)
-      throw new SourceError(`${file} has 4 GiB or more, which is not read in blocks: write smaller chunks`, {
-        file,
-      })
+      throw inFile(file, 'has 4 GiB or more, which is not read in blocks: write smaller chunks')
   })
   const table = new Uint32Array(
     new SharedArrayBuffer(4 * shards.reduce((sum, { count }) => sum + count + 1, 0)),

@@ -4,7 +4,7 @@
  */
 
 import { createHash, getHashes } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
@@ -123,9 +123,7 @@ function shardsOf(index: FoundIndex, forms: Map<string, { number: number; column
     )
   return json.shards.map((shard, i) => {
     const fault = (problem: string): SourceError =>
-      new SourceError(`${file}: shard ${i} ${problem}: write the dataset again, or correct its index`, {
-        file,
-      })
+      inFile(file, `: shard ${i} ${problem}: write the dataset again, or correct its index`)
     const {
       format,
       samples,
@@ -288,9 +286,9 @@ async function checkHashes(
     for (const { name, sum } of sums) {
       const found = sum.digest('hex')
       if (found === hashes[name]) continue
-      throw new SourceError(
-        `${file}: its ${name} is ${found}, index.json says ${hashes[name]}: the shard is damaged; copy or write it again`,
-        { file },
+      throw inFile(
+        file,
+        `: its ${name} is ${found}, index.json says ${hashes[name]}: the shard is damaged; copy or write it again`,
       )
     }
   }

@@ -1,5 +1,5 @@
 /** One Parquet file while a feed runs: which bytes a unit needs for some columns, and how they become columns of the cache. */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
 import { type ColumnRoom, splitUnit, unitBytesOf } from '../../core/source/columnar/room.js'
 import { type UnitColumn, viewsOf } from '../../core/source/columnar/view.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
@@ -59,11 +59,9 @@ export class ParquetFile {
     const { file, was, index: path, checksum } = manifest
     const index = new IndexFile(path, true)
     if (index.header.checksum !== checksum) {
-      throw new SourceError(
-        `${file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        {
-          file,
-        },
+      throw inFile(
+        file,
+        ': its index was rebuilt after the feed was opened: the file has changed, start again',
       )
     }
     this.meta = index.header.meta as unknown as ParquetMeta

@@ -3,7 +3,7 @@
  * where a row has no bytes, its path leads to the file. Which files there are was looked up when the feed was opened
  * (pathed/open.ts). Not to be written in a definition: `openSource` makes it.
  */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile, SourceError } from '../../core/basics/errors.js'
 import { Around } from '../../core/source/around.js'
 import { folderOf, withoutSlash } from '../../core/source/find/names.js'
 import { isWithin } from '../../core/source/find/within.js'
@@ -100,10 +100,7 @@ class ColumnFiles {
     const { name, path, checksum } = column
     const index = new IndexFile(path, true)
     if (index.header.checksum !== checksum)
-      throw new SourceError(
-        `${path} was rebuilt after the feed was opened: the data have changed, start again`,
-        { file: path },
-      )
+      throw inFile(path, 'was rebuilt after the feed was opened: the data have changed, start again')
     this.name = name
     this.sizes = index.numbers('size')
     this.names = index.text('file')
@@ -122,9 +119,9 @@ class ColumnFiles {
     const file = this.names.at(row)
     const folder = folderOf(table)
     if (!isWithin(file, [folder, this.column.root ?? folder]))
-      throw new SourceError(
-        `${this.index.path} names ${file}, which leads out of ${folder}: remove the index, it is made anew`,
-        { file: this.index.path },
+      throw inFile(
+        this.index.path,
+        `names ${file}, which leads out of ${folder}: remove the index, it is made anew`,
       )
     const was: Version = this.versions?.at(row) ?? { size, mtimeMs: this.times![row], index: this.index }
     return { file, offset: 0, length: size, was }

@@ -2,7 +2,7 @@
  * Opens tar shards in WebDataset's form: finds them, finds or builds the index of each (tar/index.ts), and tells the user
  * what may be wrong with them. tar/tar-source.ts reads them while the feed runs.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
@@ -63,10 +63,10 @@ function refusePickles(wanted: readonly string[]): void {
 
 function checkCount({ file, expected }: ShardPath, { header }: ShardIndex): void {
   if (expected?.samples === undefined || expected.samples === header.count) return
-  throw new SourceError(
-    `${file} has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
+  throw inFile(
+    file,
+    `has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
       'or the list is old',
-    { file },
   )
 }
 

@@ -1,7 +1,7 @@
 /**
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import {
   type DataFile,
@@ -68,10 +68,10 @@ function unpiped(pattern: string): string {
 /** Whether a file is a shard rather than a list of shards. */
 function isShard(file: string): boolean {
   if (/\.(tar\.gz|tgz|tar\.zst|tar\.bz2|tar\.xz)$/i.test(file)) {
-    throw new SourceError(
-      `${file} is compressed as a whole, so its samples can't be read one by one: unpack it ` +
+    throw inFile(
+      file,
+      `is compressed as a whole, so its samples can't be read one by one: unpack it ` +
         '(`gunzip -k`, `unzstd`, …) and name the .tar; single members may be compressed (`x.json.gz`)',
-      { file },
     )
   }
   return !file.endsWith('.json')
@@ -86,9 +86,9 @@ async function widsShards(
 ): Promise<Named[]> {
   const { bytes } = await statNamed({ file: list, pattern }, stores, WORDS)
   if (bytes > MOST_LIST) {
-    throw new SourceError(
-      `${list} has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
-      { file: list },
+    throw inFile(
+      list,
+      `has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
     )
   }
   const text = (await readWhole(stores, list, MOST_LIST)).toString()
@@ -96,7 +96,7 @@ async function widsShards(
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw new SourceError(`${list} is no JSON: ${(error as Error).message}`, { file: list, cause: error })
+    throw inFile(list, `is no JSON: ${(error as Error).message}`, { cause: error })
   }
   const right = (entry: Entry | null): boolean =>
     typeof entry?.url === 'string' &&
@@ -104,11 +104,9 @@ async function widsShards(
     isCount(entry.nsamples) &&
     isCount(entry.filesize)
   if (!Array.isArray(json?.shardlist) || !json.shardlist.every(right)) {
-    throw new SourceError(
-      `${list} is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}], counts being whole numbers`,
-      {
-        file: list,
-      },
+    throw inFile(
+      list,
+      'is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}], counts being whole numbers',
     )
   }
   const bounds = { folder: folderOf(list), root }
@@ -129,9 +127,9 @@ async function widsShards(
 
 function checkBytes({ file, bytes, expected }: ShardPath): void {
   if (expected?.bytes === undefined || expected.bytes === bytes) return
-  throw new SourceError(
-    `${file} has ${bytes} bytes, ${expected.list} says ${expected.bytes}: the shard is cut short, or the list is old`,
-    { file },
+  throw inFile(
+    file,
+    `has ${bytes} bytes, ${expected.list} says ${expected.bytes}: the shard is cut short, or the list is old`,
   )
 }
 

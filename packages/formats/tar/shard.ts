@@ -1,7 +1,7 @@
 /** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
 
 import { gunzipSync } from 'node:zlib'
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile, SourceError } from '../../core/basics/errors.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
 import type { ByteRange, Columns, Present } from '../../core/source/source.js'
@@ -48,9 +48,9 @@ export class TarShard {
   ) {
     const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(
-        `${manifest.file}: its index was rebuilt after the feed was opened: the shard has changed, start again`,
-        { file: manifest.file },
+      throw inFile(
+        manifest.file,
+        ': its index was rebuilt after the feed was opened: the shard has changed, start again',
       )
     }
     this.index = index

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import { NumberBuilder } from '../../core/source/index/columns.js'
 import type { IndexHeader } from '../../core/source/index/file.js'
@@ -208,10 +208,11 @@ class RecordScan {
   end(): NumberBuilder {
     if (this.next !== this.at) {
       const record = this.starts.length - (this.held > 0 ? 0 : 1)
-      throw new SourceError(
-        `${this.file} (${this.codec}) ends in the middle of record ${record}, at byte ${this.at} of what it decompresses to: ` +
+      throw inFile(
+        this.file,
+        `(${this.codec}) ends in the middle of record ${record}, at byte ${this.at} of what it decompresses to: ` +
           'it was not written to its end; write it again',
-        { file: this.file, offset: 0 },
+        { offset: 0 },
       )
     }
     this.starts.push(this.at)

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
@@ -133,8 +133,7 @@ async function metadataOf(
 /** The names of all columns. Rows along an axis have all of them; groups may lack some. */
 function columnsOf(parts: readonly Part[], rows: 'axis' | 'groups'): string[] {
   const names = [...new Set(parts.flatMap(({ arrays }) => [...arrays.keys()]))]
-  if (names.length === 0)
-    throw new SourceError(`${parts[0].store.root} has no array with rows`, { file: parts[0].store.root })
+  if (names.length === 0) throw inFile(parts[0].store.root, 'has no array with rows')
   if (rows === 'groups') return names
   for (const { arrays, store, name } of parts) {
     const missing = names.find(column => !arrays.has(column))

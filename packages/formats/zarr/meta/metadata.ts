@@ -1,5 +1,5 @@
 /** Reads the JSON of Zarr's metadata: of arrays, and which nodes there are. */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile } from '../../../core/basics/errors.js'
 import type { ChunkStep } from '../decode-chunk.js'
 import { type ArrayMeta, checkedKind, sidesOf } from './array-meta.js'
 import { stepOf } from './codec-names.js'
@@ -28,13 +28,10 @@ export function parseMetadata(file: string, bytes: Uint8Array): Json {
   try {
     json = JSON.parse(text.replace(TOKENS, found => (AS_TEXT.test(found) ? `"${found}"` : found)))
   } catch (cause) {
-    throw new SourceError(`${file} is no JSON: ${(cause as Error).message}: copy or write it again`, {
-      file,
-      cause,
-    })
+    throw inFile(file, `is no JSON: ${(cause as Error).message}: copy or write it again`, { cause })
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw new SourceError(`${file} holds no object: it should be Zarr's metadata`, { file })
+    throw inFile(file, `holds no object: it should be Zarr's metadata`)
   return json as Json
 }
 
@@ -45,7 +42,7 @@ export function readArray(json: Json, version: 2 | 3, file: string, path: string
   } catch (error) {
     if (!(error instanceof ZarrFault)) throw error
     const which = path === '' ? 'the array' : `array "${path}"`
-    throw new SourceError(`${file}: ${which} can't be read: ${error.message}`, { file, cause: error })
+    throw inFile(file, `: ${which} can't be read: ${error.message}`, { cause: error })
   }
 }
 
