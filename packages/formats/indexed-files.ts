@@ -1,8 +1,10 @@
 /** Files that have an index each: what manifests of them have in common. */
+
 import { createHash } from 'node:crypto'
 import { SourceError } from '../core/basics/errors.js'
 import { joined } from '../core/source/combine/combined.js'
 import type { DataFile } from '../core/source/find/data-files.js'
+import { attachedIndex, type IndexFile } from '../core/source/index/file.js'
 import type { IndexFound } from '../core/source/index/place.js'
 import type { Manifest } from '../core/source/source.js'
 import type { Version } from '../core/store/store.js'
@@ -60,3 +62,12 @@ export function indexedFiles<Kind extends string>(
 /** What tells that a file was written again. */
 export const timeOf = (version: Version): string | number =>
   typeof version === 'string' ? version : version.mtimeMs
+
+/** Maps the index of a file. `was`: what every read of the file is compared with. */
+export function attachIndex({ file, index: path, checksum, was }: IndexedFile): {
+  index: IndexFile
+  was: Version
+} {
+  const index = attachedIndex(path, checksum, file)
+  return { index, was: typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') } }
+}

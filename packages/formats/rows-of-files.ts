@@ -1,14 +1,13 @@
 /** What sources of files have in common: which file holds a row, what the row is called, and where its bytes lie. */
-import { inFile } from '../core/basics/errors.js'
 import { FileRows, OpenIndexes } from '../core/source/file-rows.js'
 import { fileKey } from '../core/source/find/file-key.js'
 import type { NumberArray } from '../core/source/index/columns.js'
-import { IndexFile } from '../core/source/index/file.js'
+import type { IndexFile } from '../core/source/index/file.js'
 import type { Layout } from '../core/source/layout.js'
 import type { ByteRange, Columns, IndexColumn, Leaf, Need, Pieces, Source } from '../core/source/source.js'
 import { UnitRefs } from '../core/source/unit-refs.js'
 import type { Version } from '../core/store/store.js'
-import type { IndexedFile } from './indexed-files.js'
+import { attachIndex, type IndexedFile } from './indexed-files.js'
 import { PackedUnits, Seek } from './packed/units.js'
 
 export abstract class RowsOfFiles implements Source {
@@ -66,16 +65,9 @@ export class SplitFile {
   private table: Seek | undefined
 
   constructor(readonly manifest: IndexedFile) {
-    const { file, index: path, checksum, was } = manifest
-    this.index = new IndexFile(path, true)
-    if (this.index.header.checksum !== checksum) {
-      throw inFile(
-        file,
-        `: its index was rebuilt after the feed was opened: the file has changed, or another feed reads it in ` +
-          'another way; start again',
-      )
-    }
-    this.was = typeof was === 'string' ? was : { ...was, probes: this.index.numbers('probes') }
+    const { index, was } = attachIndex(manifest)
+    this.index = index
+    this.was = was
     this.starts = this.index.numbers('start')
   }
 

@@ -6,6 +6,7 @@ import { type DataFile, findDataFiles } from '../../core/source/find/data-files.
 import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { type ArrayFormat, type ArraysIndex, obtainArraysIndex } from './index-file.js'
 import type { ArrayFilesJson, ArraysManifest } from './manifest.js'
 
@@ -18,7 +19,7 @@ export async function openArrays(
   context: OpenContext,
 ): Promise<ArraysManifest> {
   const { kind, single = false } = format
-  const { path, rows = 'files' } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, rows = 'files' } = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: kind, what: 'file' })
   const index = await obtainArraysIndex(format, files, stores, context)

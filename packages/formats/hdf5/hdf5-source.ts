@@ -3,6 +3,7 @@
  * in the file is a range of the sample's own; what is filtered is a unit (slabs.ts).
  */
 import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import { unitsBeside } from '../../core/source/combine/unit-borders.js'
 import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
@@ -63,7 +64,11 @@ export class Hdf5Source implements Source {
   private readonly keyText: Buffer | undefined
   private readonly keyStarts: Uint32Array | undefined
   /** Which sets a list of columns needs. */
-  private readonly needed = new WeakMap<readonly string[], readonly number[]>()
+  private readonly needed = new PerColumns(columns =>
+    this.manifest.sets.flatMap((name, set) =>
+      columns.some(column => column === name || column.startsWith(`${name}.`)) ? [set] : [],
+    ),
+  )
 
   constructor(private readonly manifest: Hdf5Manifest) {
     const { files, sets, table, keys } = manifest
@@ -140,7 +145,7 @@ export class Hdf5Source implements Source {
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    for (const set of this.setsOf(columns)) {
+    for (const set of this.needed.of(columns)) {
       const dataset = this.datasetOf(row, set)
       if (dataset === undefined || dataset.formsOf(columns).length === 0) continue
       const local = this.inFiles.locate(row)
@@ -160,7 +165,7 @@ export class Hdf5Source implements Source {
   sample(row: number, _epoch: number, columns: readonly string[], got: Pieces): Columns {
     const out: Columns = {}
     let [ranges, units] = [0, 0]
-    for (const set of this.setsOf(columns)) {
+    for (const set of this.needed.of(columns)) {
       const dataset = this.datasetOf(row, set)
       const forms = dataset?.formsOf(columns) ?? []
       if (dataset === undefined || forms.length === 0) continue
@@ -237,17 +242,6 @@ export class Hdf5Source implements Source {
     const { keyText, keyStarts } = this
     if (keyText === undefined || keyStarts === undefined) return String(this.inFiles.locate(row))
     return keyText.toString('utf8', keyStarts[row], keyStarts[row + 1])
-  }
-
-  private setsOf(columns: readonly string[]): readonly number[] {
-    let sets = this.needed.get(columns)
-    if (sets === undefined) {
-      const wanted = (name: string): boolean =>
-        columns.some(column => column === name || column.startsWith(`${name}.`))
-      sets = this.manifest.sets.flatMap((name, set) => (wanted(name) ? [set] : []))
-      this.needed.set(columns, sets)
-    }
-    return sets
   }
 
   /** The number of the file that holds a row. */

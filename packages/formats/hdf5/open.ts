@@ -13,6 +13,7 @@ import type { IndexFound } from '../../core/source/index/place.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { timeOf } from '../indexed-files.js'
+import { withPath } from '../paths.js'
 import {
   arePatterns,
   chooseGroups,
@@ -45,7 +46,7 @@ export async function openHdf5(
   json: string | string[] | Hdf5Json,
   context: OpenContext,
 ): Promise<Hdf5Manifest> {
-  const spec = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const spec = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(spec.path, context.root, stores, WORDS)
   const options = [spec.rows, spec.datasets]

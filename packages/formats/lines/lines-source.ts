@@ -3,6 +3,7 @@
  * parsed when it is asked for.
  */
 import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { Columns, IndexColumn, Manifest } from '../../core/source/source.js'
@@ -51,8 +52,7 @@ class TextFile extends SplitFile {
 
 export class LinesSource extends SplitRows<TextFile> {
   override readonly indexed = ['key', 'shard', 'line']
-  /** By the very array of column names: the engine uses the same one for every row. */
-  private readonly readers = new WeakMap<readonly string[], ReadRow>()
+  private readonly readers = new PerColumns(columns => named(this.newReader(columns)))
 
   constructor(private readonly manifest: LinesManifest) {
     super(manifest, manifest.columns, i => new TextFile(manifest.files[i]))
@@ -81,16 +81,7 @@ export class LinesSource extends SplitRows<TextFile> {
   }
 
   protected read(bytes: Uint8Array, file: TextFile, row: number, columns: readonly string[]): Columns {
-    return this.reader(columns)(bytes, file, row)
-  }
-
-  private reader(columns: readonly string[]): ReadRow {
-    let reader = this.readers.get(columns)
-    if (reader === undefined) {
-      reader = named(this.newReader(columns))
-      this.readers.set(columns, reader)
-    }
-    return reader
+    return this.readers.of(columns)(bytes, file, row)
   }
 
   private newReader(columns: readonly string[]): ReadRow {

@@ -15,6 +15,7 @@ import type { Manifest, OpenContext, Source, SourceKind } from '../../core/sourc
 import { Stores } from '../../core/store/stores.js'
 import { indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
+import { withPath } from '../paths.js'
 import type { HeadColumn } from './csv/columns.js'
 import { type CsvType, commonType } from './csv/types.js'
 import { type LinesMeta, linesIndex, type RowRules } from './index.js'
@@ -63,7 +64,7 @@ async function openJsonLines(
 ): Promise<LinesManifest> {
   const rules: RowRules = { format: 'jsonl', rule: 'filled' }
   return openAll(
-    pathsOf(json),
+    withPath(json).path,
     context,
     rules,
     () => rules,
@@ -103,10 +104,10 @@ function refuseNoKeys(opened: readonly Opened[]): void {
 }
 
 async function openText(json: PathsJson | TextLinesJson, context: OpenContext): Promise<LinesManifest> {
-  const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
-  const rules: RowRules = { format: 'text', rule: blank === 'skip' ? 'filled' : 'lines' }
+  const { path, blankLines } = withPath(json)
+  const rules: RowRules = { format: 'text', rule: blankLines === 'skip' ? 'filled' : 'lines' }
   return openAll(
-    pathsOf(json),
+    path,
     context,
     rules,
     () => rules,
@@ -115,14 +116,13 @@ async function openText(json: PathsJson | TextLinesJson, context: OpenContext): 
 }
 
 async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
-  const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
+  const { path, ...options } = withPath(json)
   const header = options.header ?? options.columns === undefined
   const rulesOf = ({ file }: DataFile): RowRules => {
     const delimiter = (options.delimiter ?? (/\.(tsv|tab)(\.\w+)?$/i.test(file) ? '\t' : ',')).charCodeAt(0)
     return { format: 'csv', rule: 'records', delimiter, header }
   }
-  const { path: _, ...rest } = options
-  return openAll(pathsOf(json), context, { format: 'csv', ...rest }, rulesOf, opened =>
+  return openAll(path, context, { format: 'csv', ...options }, rulesOf, opened =>
     csvManifest(opened, options),
   )
 }
@@ -144,10 +144,6 @@ function csvManifest(opened: Opened[], options: Partial<CsvJson>): LinesManifest
   const values = JSON.stringify([options.columns, options.delimiter, types])
   manifest.content = createHash('sha256').update(values).digest('hex').slice(0, 16)
   return manifest
-}
-
-function pathsOf(json: PathsJson | { path: PathsJson }): string | string[] {
-  return typeof json === 'object' && !Array.isArray(json) ? json.path : json
 }
 
 /** The columns of a file by the names that the definition gives them. */

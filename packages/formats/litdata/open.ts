@@ -1,6 +1,4 @@
 /** Opens LitData: index.json names chunks, what the leaves of a sample are, and how they are compressed. */
-
-import { createHash } from 'node:crypto'
 import { bytesOfStored } from '../../core/basics/array.js'
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
@@ -8,23 +6,48 @@ import { openMany } from '../../core/source/index/of-source.js'
 import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { Shard, Unit } from '../shards/manifest.js'
+import { withPath } from '../paths.js'
+import type { Shard, ShardManifest, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
   findIndexes,
   forShards,
   isCount,
   missingShard,
+  placeTables,
   readTables,
   shardFile,
+  shardsPrint,
   stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
+import { ShardSource, type Wanted } from '../shards/shard-source.js'
 import { openArrowRows } from './arrow-rows.js'
 import { readFrames } from './frames.js'
-import { refusal, tokenDtype, typeOf } from './leaf.js'
-import { type LitdataManifest, LitdataSource } from './litdata-source.js'
+import { decoderOf, refusal, tokenDtype, typeOf } from './leaf.js'
+
+interface LitdataManifest extends ShardManifest {
+  kind: 'litdata'
+  leaves: { name: string; format: string }[]
+  /** Chunks of tokens, whose samples have no sizes. */
+  tokens: boolean
+}
+
+class LitdataSource extends ShardSource {
+  private readonly parts: LitdataManifest['leaves']
+
+  constructor(manifest: LitdataManifest) {
+    const { leaves, tokens } = manifest
+    super(manifest, [tokens ? [] : leaves.map(() => 0)])
+    this.parts = leaves
+  }
+
+  protected find(_form: number, name: string): Wanted | undefined {
+    const place = this.parts.findIndex(leaf => leaf.name === name)
+    return place < 0 ? undefined : { place, decode: decoderOf(name, this.parts[place].format) }
+  }
+}
 
 /** Folders of LitData, each with its index.json. */
 export interface LitdataJson {
@@ -54,7 +77,7 @@ interface Form {
 }
 
 async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext): Promise<Manifest> {
-  const { path, block } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, block } = withPath(json)
   using stores = new Stores()
   const indexes = await findIndexes(path, context.root, stores, 'litdata')
   indexes.forEach(checkIndex)
@@ -96,7 +119,15 @@ async function readChunks(
   const { shards, table, units } = await placesOf(told, stats, form, block, stores)
   return {
     kind: 'litdata',
-    fingerprint: fingerprint(told, shards, form, block),
+    fingerprint: shardsPrint(
+      'litdata',
+      [form, block ?? null],
+      told.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes })),
+      () =>
+        new SourceError(
+          'a litdata source without a single sample: its index.json names none, or "block" is too long',
+        ),
+    ),
     stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
@@ -206,13 +237,7 @@ async function placesOf(
     was: stats[i].version,
   }))
   const whole = form.packed === 'whole'
-  if (block !== undefined || !whole) {
-    let at = 0
-    for (const shard of shards) {
-      shard.table = at
-      at += shard.count + 1
-    }
-  }
+  if (block !== undefined || !whole) placeTables(shards)
   const units = form.packed === 'none' ? undefined : wholeUnits(told, stats, shards)
   if (block !== undefined)
     return { shards, table: blockTable(told, stats, shards, width, whole), ...(units && { units }) }
@@ -276,23 +301,6 @@ function blockTable(
     for (let b = 0; b <= count; b++) table[at! + b] = from + b * width
   })
   return table.buffer as SharedArrayBuffer
-}
-
-function fingerprint(
-  told: readonly Told[],
-  shards: readonly Shard[],
-  form: Form,
-  block: number | undefined,
-): LitdataManifest['fingerprint'] {
-  const hash = createHash('sha256').update(JSON.stringify([form, block ?? null]))
-  const parts = told.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes }))
-  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(
-      'a litdata source without a single sample: its index.json names none, or "block" is too long',
-    )
-  return { kind: 'litdata', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 export const litdata: SourceKind<PathsJson | LitdataJson> = {

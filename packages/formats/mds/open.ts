@@ -12,21 +12,54 @@ import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { readRange } from '../../core/store/access.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { Shard, Unit } from '../shards/manifest.js'
+import { withPath } from '../paths.js'
+import type { Shard, ShardManifest, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
   findIndexes,
   forShards,
   isCount,
   missingShard,
+  placeTables,
   readTables,
   shardFile,
+  shardsPrint,
   stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
-import { type MdsColumn, refusal } from './encoding.js'
-import { type MdsManifest, MdsSource } from './mds-source.js'
+import { ShardSource, type Wanted } from '../shards/shard-source.js'
+import { decoderOf, type MdsColumn, refusal } from './encoding.js'
+
+interface MdsManifest extends ShardManifest {
+  kind: 'mds'
+  /** The columns of shards; mostly all shards have the same. */
+  forms: MdsColumn[][]
+  /** Which of these each shard has. */
+  formOf: number[]
+}
+
+class MdsSource extends ShardSource {
+  private readonly forms: MdsColumn[][]
+
+  constructor(manifest: MdsManifest) {
+    const { forms, formOf } = manifest
+    const sizes = forms.map(form => form.map(({ size }) => size))
+    super(manifest, sizes, formOf)
+    this.forms = forms
+  }
+
+  /** A column by its name, or a value of a list: `pictures[1]`. */
+  protected find(form: number, name: string): Wanted | undefined {
+    const columns = this.forms[form]
+    const placeOf = (wanted: string): number => columns.findIndex(column => column.name === wanted)
+    const place = placeOf(name)
+    if (place >= 0) return { place, decode: decoderOf(columns[place]) }
+    const [, list, item] = /^(.+)\[(\d{1,9})\]$/s.exec(name) ?? []
+    const listed = list === undefined ? -1 : placeOf(list)
+    return listed < 0 ? undefined : { place: listed, decode: decoderOf(columns[listed], Number(item)) }
+  }
+}
 
 /** Folders of MDS, each with its index.json. */
 export interface MdsJson {
@@ -53,7 +86,7 @@ interface Told {
 }
 
 async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
-  const path = typeof json === 'object' && !Array.isArray(json) ? json.path : json
+  const { path } = withPath(json)
   using stores = new Stores()
   const forms = new Map<string, { number: number; columns: MdsColumn[] }>()
   const indexes = await findIndexes(path, context.root, stores, 'mds')
@@ -88,18 +121,18 @@ async function readShards(
   const packed = told.map(({ raw, zip }, i) => (files[i] === raw ? undefined : zip?.codec))
   const units = packed.every(codec => codec === undefined) ? undefined : unitsOf(told, files, packed)
   const withTable = units === undefined ? shards : []
-  let at = 0
-  for (const shard of withTable) {
-    shard.table = at
-    at += shard.count + 1
-  }
+  placeTables(withTable)
+  const parts = told.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
   const table = await readTables(
     stores,
     withTable.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! })),
   )
   return {
     kind: 'mds',
-    fingerprint: fingerprint(told, columns, units !== undefined),
+    // Whether shards are units is part of the order: windows are made of units.
+    fingerprint: shardsPrint('mds', [columns, units !== undefined], parts, () =>
+      inFile(told[0].index.file, ': it names no sample'),
+    ),
     stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
@@ -219,20 +252,6 @@ function refusePickles(forms: readonly MdsColumn[][], wanted: readonly string[])
     const refused = wanted.includes(column.name) ? refusal(column) : undefined
     if (refused !== undefined) throw new SourceError(refused)
   }
-}
-
-/** Whether shards are units is part of the order: windows are made of units. */
-function fingerprint(
-  told: readonly Told[],
-  forms: readonly MdsColumn[][],
-  units: boolean,
-): MdsManifest['fingerprint'] {
-  const hash = createHash('sha256').update(JSON.stringify([forms, units]))
-  const parts = told.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
-  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0) throw new SourceError(`no sample in ${told[0].index.file}`, { file: told[0].index.file })
-  return { kind: 'mds', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 /** Columns that are no pickles in every shard. */

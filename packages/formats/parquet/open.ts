@@ -17,6 +17,7 @@ import type { Manifest, OpenContext, SourceKind } from '../../core/source/source
 import { Stores } from '../../core/store/stores.js'
 import { indexedFiles } from '../indexed-files.js'
 import { withFiles } from '../pathed/open.js'
+import { withPath } from '../paths.js'
 import { columnsOf, leafOf, refused } from './columns.js'
 import { formOf } from './form.js'
 import { type ParquetMeta, parquetIndex } from './index.js'
@@ -36,10 +37,7 @@ const AT_ONCE = 8
 
 /** Opens the files. With `where`, the manifest is that of a subset: rows that were selected once, here. */
 async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
-  const { path, where, checksums } =
-    typeof json === 'string' || Array.isArray(json)
-      ? { path: json, where: undefined, checksums: undefined }
-      : json
+  const { path, where, checksums } = withPath(json)
   using stores = new Stores()
   const opened = await openFiles(path, context, stores)
   const manifest = {

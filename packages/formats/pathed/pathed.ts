@@ -8,7 +8,7 @@ import { Around } from '../../core/source/around.js'
 import { folderOf, withoutSlash } from '../../core/source/find/names.js'
 import { isWithin } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
+import { attachedIndex, type TextColumn } from '../../core/source/index/file.js'
 import type {
   ByteRange,
   Columns,
@@ -98,9 +98,7 @@ class ColumnFiles {
 
   constructor(private readonly column: PathedColumn) {
     const { name, path, checksum } = column
-    const index = new IndexFile(path, true)
-    if (index.header.checksum !== checksum)
-      throw inFile(path, 'was rebuilt after the feed was opened: the data have changed, start again')
+    const index = attachedIndex(path, checksum)
     this.name = name
     this.sizes = index.numbers('size')
     this.names = index.text('file')

@@ -6,9 +6,11 @@ import { inParallel } from '../../core/basics/parallel.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { findDataFiles, patternsOf } from '../../core/source/find/data-files.js'
 import { folderOf, resolveName } from '../../core/source/find/names.js'
+import type { Fingerprint } from '../../core/source/source.js'
 import { ASKED_AT_ONCE, readRange, readWhole, statOf } from '../../core/store/access.js'
 import { isMissing, type Stat } from '../../core/store/store.js'
 import type { Stores } from '../../core/store/stores.js'
+import type { Shard } from './manifest.js'
 import { checkTable } from './shard-source.js'
 
 /** Bytes of an index.json: some millions of shards. */
@@ -135,4 +137,27 @@ export async function readTables(stores: Stores, shards: readonly TableOf[]): Pr
     new Uint8Array(table, 4 * at, 4 * (count + 1)).set(head.subarray(4))
   })
   return table
+}
+
+/** Gives each shard its place in the table of offsets. */
+export function placeTables(shards: readonly Shard[]): void {
+  let at = 0
+  for (const shard of shards) {
+    shard.table = at
+    at += shard.count + 1
+  }
+}
+
+/** The fingerprint of shards; `form` is what decides their rows besides. Where there is none, `none` says why. */
+export function shardsPrint(
+  kind: string,
+  form: unknown,
+  parts: NonNullable<Fingerprint['parts']>,
+  none: () => SourceError,
+): Fingerprint {
+  const hash = createHash('sha256').update(JSON.stringify(form))
+  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0) throw none()
+  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
 }

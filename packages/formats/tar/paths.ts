@@ -16,6 +16,7 @@ import { folderOf, resolveFolder, resolveName } from '../../core/source/find/nam
 import { boundName, leadsOut } from '../../core/source/find/within.js'
 import { readWhole } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 
 /** `root`: where the shards that a shard list names may lie, besides the folder of the list. */
 export type TarJson = PathsJson | { path: PathsJson; root?: string }
@@ -41,8 +42,7 @@ const MOST_LIST = 16 << 20
 
 export async function findShards(json: TarJson, root: string, stores: Stores): Promise<ShardPath[]> {
   const wanted: Named[] = []
-  const plain = typeof json === 'string' || Array.isArray(json)
-  const { path, root: given } = plain ? { path: json, root: undefined } : json
+  const { path, root: given } = withPath(json)
   const listRoot = given === undefined ? undefined : resolveFolder(root, given)
   for (const pattern of patternsOf(path)) {
     for (const found of await expandPattern(pattern, resolveName(root, unpiped(pattern)), stores, WORDS)) {

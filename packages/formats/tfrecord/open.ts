@@ -8,6 +8,7 @@ import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
+import { withPath } from '../paths.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
 import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
 
@@ -21,7 +22,7 @@ async function openTfrecord(
   json: string | string[] | TfrecordJson,
   context: OpenContext,
 ): Promise<TfrecordManifest> {
-  const { path, check = true } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, check = true } = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: 'tfrecord', what: 'file' })
   return await openMany('tfrecord', files, check, context, context =>

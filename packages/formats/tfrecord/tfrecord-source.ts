@@ -1,9 +1,10 @@
 /** TFRecord files while a feed runs: a record is a row. */
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type { Columns, Manifest } from '../../core/source/source.js'
 import type { IndexedFile } from '../indexed-files.js'
 import { SplitFile, SplitRows } from '../rows-of-files.js'
-import { ExampleReader, type Targets, targetsOf } from './example.js'
+import { ExampleReader, targetsOf } from './example.js'
 import { dataOf } from './record.js'
 
 /** The column with a record's bytes as they are. */
@@ -22,8 +23,7 @@ export interface TfrecordManifest extends Manifest {
 
 export class TfrecordSource extends SplitRows<SplitFile> {
   private readonly reader = new ExampleReader()
-  /** Looked up by the very array of column names: the engine uses the same one for every row. */
-  private readonly targets = new WeakMap<readonly string[], Targets>()
+  private readonly targets = new PerColumns(columns => targetsOf(columns.filter(name => name !== RECORD)))
 
   constructor(private readonly manifest: TfrecordManifest) {
     const { files, schema } = manifest
@@ -34,7 +34,7 @@ export class TfrecordSource extends SplitRows<SplitFile> {
   protected read(record: Uint8Array, _file: SplitFile, _row: number, columns: readonly string[]): Columns {
     const out: Columns = {}
     const data = dataOf(record, this.manifest.check)
-    const targets = this.targetsFor(columns)
+    const targets = this.targets.of(columns)
     if (targets.length > 0) this.reader.read(data, targets, out)
     if (columns.includes(RECORD)) out[RECORD] = data
     return out
@@ -46,14 +46,5 @@ export class TfrecordSource extends SplitRows<SplitFile> {
       schema: [...schema, { name: RECORD, type: 'bytes' }],
       chunks: `${this.count} records in ${files.length} ${files.length === 1 ? 'file' : 'files'}`,
     }
-  }
-
-  private targetsFor(columns: readonly string[]): Targets {
-    let targets = this.targets.get(columns)
-    if (targets === undefined) {
-      targets = targetsOf(columns.filter(column => column !== RECORD))
-      this.targets.set(columns, targets)
-    }
-    return targets
   }
 }

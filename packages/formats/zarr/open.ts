@@ -8,6 +8,7 @@ import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { type ColumnManifest, ColumnTables, type PartArray } from './column-tables.js'
 import { findStores, type StorePath } from './find/find-stores.js'
 import { Hierarchy } from './find/hierarchy.js'
@@ -48,11 +49,7 @@ interface Part {
 }
 
 export async function openZarr(json: ZarrJson, context: OpenContext): Promise<ZarrManifest> {
-  const {
-    path,
-    arrays,
-    rows = 'axis',
-  } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, arrays, rows = 'axis' } = withPath(json)
   using stores = new Stores()
   const parts: Part[] = []
   for (const store of await findStores(path, context.root, stores)) {
