@@ -163,11 +163,11 @@ test('an index that was built before is used as it is', () => {
 
 describe('over the protocol the engine says what it said, and leaves the same rows to a GPU', () => {
   test.each(Object.keys(protocol))('%s', name => {
-    expect(told(now.protocol[name])).toEqual(told(protocol[name]))
+    expect(reported(now.protocol[name])).toEqual(reported(protocol[name]))
   })
 
   /** Without how many slots are laid out and how rows are claimed: clients read that from the message itself. */
-  function told(message: unknown): unknown {
+  function reported(message: unknown): unknown {
     return JSON.parse(
       JSON.stringify(message, (key, value) => (key === 'slots' || key === 'chunks' ? 0 : value)),
     )

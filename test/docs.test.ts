@@ -66,8 +66,8 @@ describe('the guides', () => {
     const missing = Object.entries(KINDS).flatMap(([name, { keys, dtypes }]) => {
       const row = rowsOf(name, text)
       // A dtype that can only be one is no choice to write about.
-      const told = keys.filter(key => !(key === 'dtype' && dtypes.length === 1))
-      return told.filter(key => !row.includes(`\`${key}\``)).map(key => `${name}.${key}`)
+      const reported = keys.filter(key => !(key === 'dtype' && dtypes.length === 1))
+      return reported.filter(key => !row.includes(`\`${key}\``)).map(key => `${name}.${key}`)
     })
     expect(missing).toEqual([])
   })
@@ -128,10 +128,10 @@ describe('the guides', () => {
   })
 
   test('call a worker a worker; maker is a word of the code', async () => {
-    const told = pages.filter(
+    const reported = pages.filter(
       page => !['docs/inside.md', 'docs/concurrency.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].includes(page),
     )
-    expect(told.filter(page => /\bmakers?\b/i.test(read(page)))).toEqual([])
+    expect(reported.filter(page => /\bmakers?\b/i.test(read(page)))).toEqual([])
     const verbs = await Promise.all(Object.values(VERBS).map(load => load()))
     expect(verbs.filter(verb => /\bmakers?\b/i.test(JSON.stringify(verb)))).toEqual([])
   })

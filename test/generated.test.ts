@@ -54,8 +54,8 @@ test('Python has a class for every kind of error that a client can be told', () 
   const [, table] = /_BY_TAG = \{\n([^}]*)\}/.exec(read('python/millrace/errors.py'))!
   const known = [...table.matchAll(/"(\w+)":/g)].map(([, tag]) => tag)
   // A DecodeError becomes a SampleError before anyone is told; the others are MillraceErrors there as here.
-  const told = tags.filter(tag => tag !== 'Decode' && tag !== 'Millrace')
-  expect(known.sort()).toEqual(told.sort())
+  const reported = tags.filter(tag => tag !== 'Decode' && tag !== 'Millrace')
+  expect(known.sort()).toEqual(reported.sort())
 })
 
 describe('what kernels declare', () => {

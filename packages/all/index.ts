@@ -64,36 +64,15 @@ export type { TokensFeedJson } from '../core/define/token-feed.js'
 export type { FeedJson, KernelFeedJson } from '../core/define/types.js'
 export { Batch, type Ragged } from '../core/deliver/node/batch.js'
 export type { DeviceArray, DeviceRagged } from '../core/deliver/node/device.js'
-export type { Loader } from '../core/deliver/node/loader.js'
+export type { Loader, LoaderStats } from '../core/deliver/node/loader.js'
 export { open } from '../core/deliver/node/open.js'
 export type { OpenOptions } from '../core/deliver/options.js'
 export type { State } from '../core/order/state.js'
-export type { PluginContext, PluginManifest, PluginSourceKind } from '../core/source/plugin-source.js'
-export type { Plugin } from '../core/source/plugins.js'
-export type { ByteRange, Column, IndexColumn, Manifest, OpenContext, Source } from '../core/source/source.js'
-export { type AttachedSpans, attachSpans, type SpanWriter, spanWriters } from '../core/spans/attach.js'
-export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from '../core/spans/reader.js'
-export type { Store, StoreKind } from '../core/store/store.js'
 export { type CudaKernel, cuda } from '../cuda/cuda.js'
 export { CudaError } from '../cuda/driver/index.js'
-export { diagnoseFeed, diagnoseLive, explainDiagnosis } from '../observe/diagnose/api.js'
-export type { DiagnoseLiveOptions } from '../observe/diagnose/attach/live.js'
-export type { DiagnoseFeedOptions } from '../observe/diagnose/feed.js'
-export type { Findings } from '../observe/diagnose/findings.js'
-export type { Accounting, Diagnosis, Evidence } from '../observe/evidence.js'
+export type { Accounting, Diagnosis } from '../observe/evidence.js'
 export type { TunerDecision } from '../observe/live/decision.js'
-export type { RunRecord } from '../observe/live/record.js'
 export type { Watched } from '../observe/live/watcher.js'
-export type { LogHeader } from '../observe/log/lines.js'
-export {
-  alignRanks,
-  type LoggedMoment,
-  type LoggedRank,
-  type LoggedRun,
-  readRunLog,
-} from '../observe/log/read.js'
-export { type Exposed, prometheus } from '../observe/metrics/prometheus.js'
-export type { LoaderStats } from '../observe/stats.js'
 export { cutmix, image, mask, mixup, mosaic } from '../pixels/build.js'
 export * from './builders.js'
 

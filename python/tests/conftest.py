@@ -59,7 +59,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Dict[str, Any]]:
     """Makes definitions for the fake engine, which is used in place of the real one."""
     command = [sys.executable, str(HERE / "fake_engine.py")]
     monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
-    monkeypatch.setattr("millrace._client.meeting.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.find_engine.engine_command", lambda: command)
 
     def feed(length: int = 20, rows: int = 4, **rest: Any) -> Dict[str, Any]:
         return {"fake": {"length": length, "rows": rows, **rest}}

@@ -171,14 +171,14 @@ pq.write_table(pa.table({"x": range(n), "text": [f"row {i}" for i in range(n)]})
       const { of, between } = dice(seed)
       const [name, last] = [of(Object.keys(SOURCES)), of<Last>(['keep', 'pad', 'drop'])]
       const [parts, order] = [SOURCES[name], of(ORDERS)]
-      const told = [`seed ${seed}: ${name}, ${last}, ${JSON.stringify(order)}`]
+      const reported = [`seed ${seed}: ${name}, ${last}, ${JSON.stringify(order)}`]
       try {
         const seen = new Seen(await oracle(parts, order))
         let state: State | undefined
         let most = 1
         while ((state?.epoch ?? 0) < EPOCHS) {
           const [world, size, steps] = [between(1, 4), between(1, 12), between(1, 20)]
-          told.push(`${steps} steps of ${world} × ${size}`)
+          reported.push(`${steps} steps of ${world} × ${size}`)
           most = Math.max(most, world * size)
           const states = []
           for (let rank = 0; rank < world; rank++) {
@@ -190,7 +190,7 @@ pq.write_table(pa.table({"x": range(n), "text": [f"row {i}" for i in range(n)]})
         }
         seen.check(last, most)
       } catch (error) {
-        throw new Error(`${told.join('; ')}: ${(error as Error).message}`, { cause: error })
+        throw new Error(`${reported.join('; ')}: ${(error as Error).message}`, { cause: error })
       }
     }
   })
@@ -201,20 +201,20 @@ pq.write_table(pa.table({"x": range(n), "text": [f"row {i}" for i in range(n)]})
       const { of, between } = dice(1e6 + seed)
       const [name, last] = [of(Object.keys(SOURCES)), of<Last>(['keep', 'pad'])]
       const [parts, order] = [SOURCES[name], of(ORDERS)]
-      const told = [`seed ${seed}: ${name}, ${last}, ${JSON.stringify(order)}`]
+      const reported = [`seed ${seed}: ${name}, ${last}, ${JSON.stringify(order)}`]
       try {
         const seen = new Seen(await oracle(parts, order))
         let state: State | undefined
         for (let kill = between(1, 4); kill > 0; kill--) {
           const [world, size] = [between(1, 3), between(1, 12)]
-          told.push(`killed on ${world} × ${size}`)
+          reported.push(`killed on ${world} × ${size}`)
           state = await killed({ ...parts, order, batch: { size, last } }, world, between(1, 15), state, seen)
         }
         const options = { workers: 2, state }
         await hop({ ...parts, order, batch: { size: 5, last } }, options, Number.POSITIVE_INFINITY, seen.take)
         seen.check(last, 1)
       } catch (error) {
-        throw new Error(`${told.join('; ')}: ${(error as Error).message}`, { cause: error })
+        throw new Error(`${reported.join('; ')}: ${(error as Error).message}`, { cause: error })
       }
     }
   })

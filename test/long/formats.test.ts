@@ -111,7 +111,7 @@ async function read(one: Case, order: FeedJson['order'], options: OpenOptions) {
     for await (const batch of loader) {
       batch.ids.forEach((id, row) => {
         if (found.has(id)) throw new Error(`${id} came twice`)
-        found.set(id, batch.valid[row] ? told(one, batch, row) : null)
+        found.set(id, batch.valid[row] ? reported(one, batch, row) : null)
       })
     }
   } finally {
@@ -160,7 +160,7 @@ async function damagedOutcome(one: Case): Promise<string | undefined> {
 }
 
 /** The fields of a row, as formats.py tells them. */
-function told(one: Case, batch: AnyBatch, row: number): Record<string, string> {
+function reported(one: Case, batch: AnyBatch, row: number): Record<string, string> {
   return Object.fromEntries(
     Object.entries(one.fields).map(([name, field]) => {
       const value = batch.get(name)

@@ -7,7 +7,7 @@
  * end.
  */
 import { toBf16, toF16 } from '../basics/dtype.js'
-import { joinBorders } from './borders.js'
+import { joinDocumentBoundaries } from './document-boundaries.js'
 import type { FieldPlace, SlotLayout } from './layout.js'
 import { addressOf } from './room.js'
 import { Header, RowStatus, type Slot } from './slot.js'
@@ -57,7 +57,8 @@ export function closeSlot(
   const count = rows ? rows.length : planned
   words[Header.Count] = count
   for (const field of layout.fields) {
-    const problem = field.flat === undefined ? undefined : joinBorders(bordersOf(slot, field), count, field)
+    const problem =
+      field.flat === undefined ? undefined : joinDocumentBoundaries(bordersOf(slot, field), count, field)
     if (problem !== undefined) return problem
   }
   return undefined

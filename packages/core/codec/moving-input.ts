@@ -32,7 +32,7 @@ export class MovingInput {
   }
 
   /** Does something with the bytes from `at` on; what is wrong is told with the place. */
-  told<T>(at: number, work: (bytes: Buffer) => T): T {
+  withPlace<T>(at: number, work: (bytes: Buffer) => T): T {
     try {
       return work(this.buffer.subarray(at - this.from))
     } catch (error) {

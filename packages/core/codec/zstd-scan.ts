@@ -30,7 +30,7 @@ export async function scanZstd(read: ReadAt, size: number, sink: ZstdSink): Prom
     let length: number | undefined
     for (;;) {
       await input.hold(at, wanted)
-      length = input.told(at, frameBytes)
+      length = input.withPlace(at, frameBytes)
       if (length !== undefined) break
       if (at + wanted >= size) throw new DecodeError(`is damaged at byte ${at}: this frame is cut off`)
       if (wanted >= MOST_FRAME) throw tooLarge(at)
@@ -38,7 +38,7 @@ export async function scanZstd(read: ReadAt, size: number, sink: ZstdSink): Prom
     }
     const frame = length
     sink.frame(at, made)
-    const out = input.told(at, bytes => decompressZstd(bytes.subarray(0, frame), MOST_FRAME, 4 * frame))
+    const out = input.withPlace(at, bytes => decompressZstd(bytes.subarray(0, frame), MOST_FRAME, 4 * frame))
     if (out === undefined) throw tooLarge(at)
     if (out.length > 0) sink.found(out)
     made += out.length

@@ -24,11 +24,11 @@ export function rankOf(
   if (world !== undefined)
     throw new DefinitionError('rank', `which one of world ${world}? Give rank as well, counted from 0`)
   const found = launched(env)
-  const told = env.WORLD_SIZE ?? '1'
-  if (env.RANK === undefined && told !== '1' && told !== String(found.world))
+  const reported = env.WORLD_SIZE ?? '1'
+  if (env.RANK === undefined && reported !== '1' && reported !== String(found.world))
     throw new DefinitionError(
       'rank',
-      `WORLD_SIZE=${told} says that there are several ranks, and nothing says which one this is: there is no RANK ` +
+      `WORLD_SIZE=${reported} says that there are several ranks, and nothing says which one this is: there is no RANK ` +
         '(LOCAL_RANK counts on one host alone). Set RANK, or give rank and world',
     )
   return found

@@ -7,7 +7,7 @@ export type Ending = 'finished' | 'left' | 'failed'
 
 export class Loops {
   /** The number of the latest iterator: those before it are over. */
-  private turns = 0
+  private begun = 0
   /** The loop that is under way: where it began, whether it is the loader's first, and how many batches it was given. */
   private loop: { began: Place; first: boolean; given: number } | undefined
   /** Where a loop was left that counts as an epoch, until the next one begins; and whether that was said. */
@@ -21,22 +21,22 @@ export class Loops {
   }
 
   /** An iterator is made. */
-  turn(): number {
-    return ++this.turns
+  newLoop(): number {
+    return ++this.begun
   }
 
-  has(turn: number): boolean {
-    return turn === this.turns
+  has(loopId: number): boolean {
+    return loopId === this.begun
   }
 
   /** Throws where another iterator has been made since. */
-  check(turn: number): true {
-    if (this.has(turn)) return true
+  check(loopId: number): true {
+    if (this.has(loopId)) return true
     throw new MillraceError('another loop over this loader has begun: this one is over')
   }
 
   /** One at a time: moving the ring, and taking a batch from it. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
+  oneAtATime<T>(work: () => Promise<T>): Promise<T> {
     const done = this.latest.then(work)
     this.latest = done.catch(() => {})
     return done

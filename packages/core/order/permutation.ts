@@ -142,27 +142,27 @@ class NarrowPermutation implements Permutation {
     const { n } = this
     const count = checkFill(this, out, start)
     const again = new Uint32Array(Math.min(count, FILLED))
-    const turned = new Int32Array(again.length)
+    const rotated = new Int32Array(again.length)
     for (let from = 0; from < count; from += FILLED) {
       const many = Math.min(FILLED, count - from)
-      for (let i = 0; i < many; i++) turned[i] = start + from + i
-      this.turn(turned, many)
+      for (let i = 0; i < many; i++) rotated[i] = start + from + i
+      this.rotate(rotated, many)
       let left = 0
       for (let i = 0; i < many; i++) {
-        if (turned[i] < n) out[from + i] = turned[i]
+        if (rotated[i] < n) out[from + i] = rotated[i]
         else {
           again[left] = from + i
-          turned[left++] = turned[i]
+          rotated[left++] = rotated[i]
         }
       }
       while (left > 0) {
-        this.turn(turned, left)
+        this.rotate(rotated, left)
         let kept = 0
         for (let i = 0; i < left; i++) {
-          if (turned[i] < n) out[again[i]] = turned[i]
+          if (rotated[i] < n) out[again[i]] = rotated[i]
           else {
             again[kept] = again[i]
-            turned[kept++] = turned[i]
+            rotated[kept++] = rotated[i]
           }
         }
         left = kept
@@ -172,7 +172,7 @@ class NarrowPermutation implements Permutation {
   }
 
   /** One turn of each of the first `count` numbers, in place. */
-  private turn(numbers: Int32Array, count: number): void {
+  private rotate(numbers: Int32Array, count: number): void {
     const { keys, rightBits, rightMask, leftShift, rightShift } = this
     let at = 0
     for (; at + 3 < count; at += 4) {

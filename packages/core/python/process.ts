@@ -101,7 +101,7 @@ export class PythonProcess {
   }
 
   /** A row will be needed: it is asked for together with the others of its claim. Returns its ticket. */
-  foresee(what: Extract<What, { row: number }>): number {
+  enqueueRow(what: Extract<What, { row: number }>): number {
     if (this.taking) this.nextClaim()
     const ask = this.ask(what)
     this.queued.push(ask)

@@ -41,7 +41,7 @@ export interface PluginManifest {
 const FUNCTIONS = ['id', 'key', 'index', 'need', 'sample'] as const
 
 /** Those that may be absent. */
-const MAY_BE_FUNCTIONS = ['where', 'load', 'present', 'keyHash', 'wholeFile', 'foresee', 'layout'] as const
+const MAY_BE_FUNCTIONS = ['where', 'load', 'present', 'keyHash', 'wholeFile', 'enqueueRow', 'layout'] as const
 
 /** The same for one whose rows share units. */
 const UNIT_FUNCTIONS = ['planUnit', 'unitBytes'] as const
@@ -50,7 +50,7 @@ const UNIT_FUNCTIONS = ['planUnit', 'unitBytes'] as const
 export function checkedSource(name: string, url: string, kind: PluginSourceKind): SourceKind {
   const wrong = (problem: string, cause?: unknown) =>
     new SourceError(`the source "${name}" of ${url}: ${problem}`, { cause })
-  const told = (what: string, error: unknown): Error => {
+  const wrongOf = (what: string, error: unknown): Error => {
     if (error instanceof MillraceError) return error
     return wrong(`${what} failed: ${error instanceof Error ? error.message : String(error)}`, error)
   }
@@ -58,7 +58,7 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
     try {
       return kind.attach(manifest)
     } catch (error) {
-      throw told('attach', error)
+      throw wrongOf('attach', error)
     }
   }
   return {
@@ -69,7 +69,7 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
       try {
         opened = await kind.open(json, { ...context, objects: objectsOf(stores) })
       } catch (error) {
-        throw told('open', error)
+        throw wrongOf('open', error)
       }
       const problem = manifestProblem(opened)
       if (problem !== undefined) throw wrong(`its manifest ${problem}`)
@@ -92,7 +92,7 @@ export function checkedSource(name: string, url: string, kind: PluginSourceKind)
       try {
         lack = sourceProblem(source, fingerprint.count)
       } catch (error) {
-        throw told('asking what row 0 needs', error)
+        throw wrongOf('asking what row 0 needs', error)
       }
       if (lack !== undefined) throw wrong(`what attach returned ${lack}`)
       return manifest

@@ -139,7 +139,7 @@ export interface Source {
    * The maker calls this for every row of a claim before it asks for the first of them with `sample`: for sources whose
    * rows are made in another process, by code that may draw random numbers. `random` is keyed by the row's place in the run.
    */
-  foresee?(row: number, columns: readonly string[], epoch: number, random: Random): void
+  enqueueRow?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what was brought for it. Columns that the row lacks are absent. */
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns
   /** How the data lie in their files, for `inspect`; undefined where the format has nothing to tell. */
@@ -153,7 +153,7 @@ export interface WholeFile {
   /** Whether the bytes are also the column of the file's extension. */
   byExtension: boolean
   /** Columns that the file's name, or the list of classes, tells as well. */
-  told: readonly string[]
+  reported: readonly string[]
 }
 
 export interface Present {

@@ -64,7 +64,7 @@ export class Notes {
     const line = this.lineOf(timed)
     if (line.length > MOST_BYTES) return false
     if (key !== undefined) this.keyed.set(key, timed)
-    if (this.used + line.length > HALF_BYTES) this.turn()
+    if (this.used + line.length > HALF_BYTES) this.switchHalf()
     this.append(line)
     return true
   }
@@ -74,7 +74,7 @@ export class Notes {
     this.keyed.delete(key)
   }
 
-  private turn(): void {
+  private switchHalf(): void {
     this.half = 1 - this.half
     this.used = 0
     const notes = [...this.keyed.values()]

@@ -102,6 +102,6 @@ export function changed({ file, was }: ByteRange, how: string): ChangedError {
 
 function about(error: unknown, file: string, problem: string, offset?: number): unknown {
   if (error instanceof MillraceError) return error
-  const told = isMissing(error) ? 'there is no such object: check the name' : asError(error).message
-  return new SourceError(`${file}: ${problem}: ${told}`, { file, offset, cause: error })
+  const reported = isMissing(error) ? 'there is no such object: check the name' : asError(error).message
+  return new SourceError(`${file}: ${problem}: ${reported}`, { file, offset, cause: error })
 }

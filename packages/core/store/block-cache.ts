@@ -130,7 +130,7 @@ export class BlockCache {
   /** How many leases this thread has of a block: the table knows only whether it has any. */
   private readonly mine = new Map<number, number>()
   /** The pieces of blocks that were leased before, so that claims of one block are given the same list. */
-  private readonly opened = new Map<number, { turn: number; pieces: readonly Uint8Array[] }>()
+  private readonly opened = new Map<number, { generation: number; pieces: readonly Uint8Array[] }>()
 
   /** Attaches to the cache as one of its makers; the main thread gives no number. */
   constructor(
@@ -190,21 +190,21 @@ export class BlockCache {
   wait({ block }: Taken): boolean {
     const { table, maker } = this
     for (;;) {
-      const turn = Atomics.load(table.turn, block)
+      const generation = Atomics.load(table.generation, block)
       // While the lease stands the block can't become another unit's, so that its state is that of this unit.
       if (!table.leasedBy(block, maker)) return false
       if (Atomics.load(table.state, block) === READY) return true
-      Atomics.wait(table.turn, block, turn, NAP_MS)
+      Atomics.wait(table.generation, block, generation, NAP_MS)
     }
   }
 
   /** The same without blocking the thread, which may be the one that loads it. */
   async waitHere(taken: Taken): Promise<boolean> {
-    const { turn, state } = this.table
+    const { generation, state } = this.table
     while (this.table.leasedBy(taken.block, this.maker)) {
-      const seen = Atomics.load(turn, taken.block)
+      const seen = Atomics.load(generation, taken.block)
       if (Atomics.load(state, taken.block) === READY) return true
-      await Atomics.waitAsync(turn, taken.block, seen, NAP_MS).value
+      await Atomics.waitAsync(generation, taken.block, seen, NAP_MS).value
     }
     return false
   }
@@ -291,15 +291,15 @@ export class BlockCache {
 
   /** The pieces of a block that is ready: the same list as long as it is the same load, of which `turn` counts the ends. */
   private piecesOf(block: number): readonly Uint8Array[] {
-    const turn = Atomics.load(this.table.turn, block)
+    const generation = Atomics.load(this.table.generation, block)
     const kept = this.opened.get(block)
-    if (kept?.turn === turn) return kept.pieces
+    if (kept?.generation === generation) return kept.pieces
     const start = this.table.first[block] * PAGE
     const list = this.pieceList(start, this.table.pages[block], this.table.pieces[block])
     const pieces: Uint8Array[] = []
     for (let i = 0; i < list.length; i += 2)
       pieces.push(new Uint8Array(this.memory, start + list[i], list[i + 1]))
-    this.opened.set(block, { turn, pieces })
+    this.opened.set(block, { generation, pieces })
     return pieces
   }
 

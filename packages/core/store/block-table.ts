@@ -39,7 +39,7 @@ export class BlockTable {
   readonly words: Int32Array
   readonly lockAt = LOCK
   readonly state: Int32Array
-  readonly turn: Int32Array
+  readonly generation: Int32Array
   readonly loader: Int32Array
   readonly first: Int32Array
   readonly pages: Int32Array
@@ -85,7 +85,7 @@ export class BlockTable {
     this.rings = doubles(MOST_RINGS)
     this.words = ints(HEADER)
     this.state = ints(blocks)
-    this.turn = ints(blocks)
+    this.generation = ints(blocks)
     this.loader = ints(blocks)
     this.first = ints(blocks)
     this.pages = ints(blocks)
@@ -292,8 +292,8 @@ export class BlockTable {
   }
 
   private announce(block: number): void {
-    Atomics.add(this.turn, block, 1)
-    Atomics.notify(this.turn, block)
+    Atomics.add(this.generation, block, 1)
+    Atomics.notify(this.generation, block)
   }
 
   private clearLeases(block: number): void {

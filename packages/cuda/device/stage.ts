@@ -14,9 +14,9 @@
 
 import type { BadPolicy } from '../../core/batch/close.js'
 import type { SlotLayout } from '../../core/batch/layout.js'
+import { removeRows } from '../../core/batch/remove-rows.js'
 import { CONTROL_BYTES } from '../../core/batch/ring.js'
 import { Header, RowStatus, Slot, Stamp } from '../../core/batch/slot.js'
-import { strikeRows } from '../../core/batch/strike.js'
 import type { BadRow } from '../../core/engine/make/cpu-decoder.js'
 import type { Generator } from '../../core/engine/plan/generate.js'
 import { CudaError, type Gpu, type Lane } from '../driver/index.js'
@@ -228,7 +228,7 @@ export class DeviceStage {
       bad.push(...found.filter(({ row }) => slot.status[row] !== RowStatus.Filler))
       // The lane's work reads the slot, which is about to change.
       line.lane.finish()
-      strikeRows(
+      removeRows(
         slot,
         found.map(({ row }) => row),
         this.options.policy,

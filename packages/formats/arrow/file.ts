@@ -149,10 +149,10 @@ export class ArrowFile {
 
   /** The columns that every row has, and which others may be null: a row is not read for this. */
   get present(): Present {
-    this.told ??= this.presentOf()
-    return this.told
+    this.presentOnce ??= this.presentOf()
+    return this.presentOnce
   }
-  private told: Present | undefined
+  private presentOnce: Present | undefined
 
   private presentOf(): Present {
     const { nulls = {} } = this.index.header.meta as { nulls?: Record<string, number> }

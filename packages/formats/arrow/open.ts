@@ -105,8 +105,8 @@ function indexedColumns(
   indexes.forEach(({ header, meta }, i) => {
     for (const { name, field } of schemas[numbers[i]].columns) {
       // A float that is NaN and one that is null are both NaN in the index.
-      const isTold = !field.items?.startsWith('f') || meta.nulls[name] === 0
-      const held = isTold && Object.hasOwn(header.columns, `value.${name}`)
+      const isExact = !field.items?.startsWith('f') || meta.nulls[name] === 0
+      const held = isExact && Object.hasOwn(header.columns, `value.${name}`)
       const type = !held ? undefined : field.dictionary === undefined ? 'number' : 'string'
       types.set(name, types.has(name) && types.get(name) !== type ? undefined : type)
     }

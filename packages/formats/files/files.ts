@@ -26,7 +26,7 @@ export const files: SourceKind<string | string[] | ListJson> = {
 class FilesSource extends FileListSource {
   readonly columns: readonly string[]
   readonly indexed: readonly string[] = ['path', 'name', 'size']
-  protected readonly whole = { column: 'file', byExtension: true, told: ['path', 'name'] }
+  protected readonly whole = { column: 'file', byExtension: true, reported: ['path', 'name'] }
 
   constructor(manifest: FilesManifest) {
     super(manifest)

@@ -16,7 +16,7 @@ export const folder: SourceKind<FolderJson> = {
 class FolderSource extends FileListSource {
   readonly columns: readonly string[]
   readonly indexed: readonly string[]
-  protected readonly whole = { column: 'image', byExtension: false, told: ['class', 'path'] }
+  protected readonly whole = { column: 'image', byExtension: false, reported: ['class', 'path'] }
   private readonly classes: string[] | undefined
   /** By number of the folder. */
   private readonly labels: Float64Array | undefined

@@ -30,7 +30,7 @@ export class ListSource extends FileListSource {
     const own = columns.map(({ name }) => name)
     const byPath = path !== 'path' && alsoBytes.includes(path) ? [path] : []
     this.columns = only ? [bytes] : [...new Set([bytes, ...byPath, ...own, 'path'])]
-    this.whole = { column: bytes, byExtension: true, told: own.includes('path') ? [] : ['path'] }
+    this.whole = { column: bytes, byExtension: true, reported: own.includes('path') ? [] : ['path'] }
     this.indexed = only ? [path] : [...new Set([...own, path, 'path', 'name', 'size'])]
   }
 

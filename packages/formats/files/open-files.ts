@@ -88,8 +88,8 @@ async function findObjects(
   const bases = [...new Set(globs.map(({ base }) => prefixOf(base)))]
   // One that lies in another one is listed with it.
   for (const base of bases.filter(base => !bases.some(other => other !== base && base.startsWith(other)))) {
-    const told = (files: number): void => progress?.(found.length + files, 0, `listing ${base}`, 'files')
-    for (const { path, ...object } of await listObjects(stores, base, told))
+    const reported = (files: number): void => progress?.(found.length + files, 0, `listing ${base}`, 'files')
+    for (const { path, ...object } of await listObjects(stores, base, reported))
       found.push({ path: `${base.slice(folder.length)}${path}`, ...object })
   }
   return found

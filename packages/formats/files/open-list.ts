@@ -192,8 +192,8 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
   if (kind !== 'list') return `it is an index of "${kind}"`
   const { digest, bytes, spec: made, list, from, columns: cells, links } = meta as Partial<ListMeta>
   if (made !== spec) return 'it was made for another column or folder'
-  const told = typeof digest === 'string' && typeof bytes === 'number' && typeof from === 'string'
-  if (!told || !isIndexedObject(list) || !Array.isArray(cells) || !isCounted(links))
+  const reported = typeof digest === 'string' && typeof bytes === 'number' && typeof from === 'string'
+  if (!reported || !isIndexedObject(list) || !Array.isArray(cells) || !isCounted(links))
     return 'it is malformed: what it tells of the list'
   const names = cells.flatMap(({ name, number }) => [`cell.${name}`, ...(number ? [`number.${name}`] : [])])
   if (columns.repeat !== undefined) names.push('repeat')

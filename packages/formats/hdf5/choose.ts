@@ -165,7 +165,7 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
     throw inFile(file, `has no dataset with rows that can be read${why}`)
   }
   if (next !== undefined && next[0] > 0 && next[1].length === chosen[1].length) {
-    const told = sorted.map(
+    const reported = sorted.map(
       ([length, paths]) =>
         `${length} rows: ${paths
           .slice(0, 3)
@@ -174,7 +174,7 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
     )
     throw inFile(
       file,
-      `has datasets of different lengths (${told.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}, ` +
+      `has datasets of different lengths (${reported.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}, ` +
         'or, for groups of the same datasets, by stars: {"image": "data/*/image", "action": "data/*/action"}',
     )
   }

@@ -4,7 +4,7 @@
  */
 import { DecodeError } from '../../core/basics/errors.js'
 import { PerColumns } from '../../core/basics/per-columns.js'
-import { unitsBeside } from '../../core/source/combine/unit-borders.js'
+import { unitsBeside } from '../../core/source/combine/unit-boundaries.js'
 import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type {

@@ -86,7 +86,7 @@ class Chosen {
   private readonly numbers: number[] = []
   private indexBytes = 0
   /** Wanted columns that were looked at for packed numbers. */
-  private readonly told = new Set<string>()
+  private readonly reported = new Set<string>()
   /** The last file that was looked into. */
   private last: FileTables | undefined
 
@@ -200,8 +200,8 @@ class Chosen {
     const { columns, left } = columnsOf(tables.file, name, dataset, this.rows === 'axis')
     for (const column of columns) this.columns.add(column)
     for (const { column, why } of left) {
-      if (this.told.has(column) || !this.context.wanted.includes(column)) continue
-      this.told.add(column)
+      if (this.reported.has(column) || !this.context.wanted.includes(column)) continue
+      this.reported.add(column)
       this.context.notice?.(`${tables.file}: the column "${column}" can't be read: ${why}`)
     }
     const units = this.rows === 'axis' ? unitRowsOf(dataset) : 0
@@ -212,8 +212,8 @@ class Chosen {
 
   /** netCDF's packed numbers are delivered as they are stored, which a user of xarray does not expect. */
   private tellOfPacked(tables: FileTables, name: string, { path }: Dataset): void {
-    if (this.told.has(name) || !this.context.wanted.includes(name)) return
-    this.told.add(name)
+    if (this.reported.has(name) || !this.context.wanted.includes(name)) return
+    this.reported.add(name)
     if (!/scale_factor|add_offset/.test(tables.tables.note.at(tables.find(path)!))) return
     this.context.notice?.(
       `${tables.file}: the numbers of "${name}" come as they are stored; scale_factor and add_offset are not applied. ` +

@@ -78,15 +78,15 @@ async function openJsonLines(
 
 /** The types of each column in the first rows of all files. */
 function jsonTypes(opened: readonly Opened[]): NonNullable<LinesManifest['json']> {
-  const told = new Map<string, { types: Set<string>; nulls: boolean }>()
+  const reported = new Map<string, { types: Set<string>; nulls: boolean }>()
   for (const { name, json, nulls } of opened.flatMap(({ meta }) => meta.columns)) {
-    const one = told.get(name) ?? { types: new Set(), nulls: false }
-    told.set(name, one)
+    const one = reported.get(name) ?? { types: new Set(), nulls: false }
+    reported.set(name, one)
     if (json !== undefined) one.types.add(json)
     one.nulls ||= nulls === true
   }
   return Object.fromEntries(
-    [...told].map(([name, { types, nulls }]) => [name, { type: [...types].join(' or '), nulls }]),
+    [...reported].map(([name, { types, nulls }]) => [name, { type: [...types].join(' or '), nulls }]),
   )
 }
 

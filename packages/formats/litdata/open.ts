@@ -57,7 +57,7 @@ export interface LitdataJson {
 }
 
 /** A chunk as index.json has it. */
-interface Told {
+interface ListedChunk {
   /** The index.json that names it. */
   index: FoundIndex
   file: string
@@ -81,9 +81,9 @@ async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext):
   using stores = new Stores()
   const indexes = await findIndexes(path, context.root, stores, 'litdata')
   indexes.forEach(checkIndex)
-  const told = indexes.flatMap(chunksOf)
-  const stats = await forShards(told, chunk => statChunk(chunk, stores))
-  const rows = indexes.some(mayHoldArrow) ? await openArrowRows(told, stats, context, stores) : undefined
+  const listed = indexes.flatMap(chunksOf)
+  const stats = await forShards(listed, chunk => statChunk(chunk, stores))
+  const rows = indexes.some(mayHoldArrow) ? await openArrowRows(listed, stats, context, stores) : undefined
   if (rows !== undefined && block === undefined) return rows
   const forms = indexes.map(formOf)
   const [form] = forms
@@ -101,28 +101,28 @@ async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext):
     const refused = context.wanted.includes(name) ? refusal(name, format) : undefined
     if (refused !== undefined) throw new SourceError(refused)
   }
-  const found = told.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
+  const found = listed.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
   const options = [block, indexes.map(({ digest }) => digest)]
   return await openMany<LitdataManifest>('litdata', found, options, context, async () => {
-    return { manifest: await readChunks(told, stats, form, block, stores), indexes: [] }
+    return { manifest: await readChunks(listed, stats, form, block, stores), indexes: [] }
   })
 }
 
 /** The manifest. Offsets of samples are read from the chunks. */
 async function readChunks(
-  told: readonly Told[],
+  listed: readonly ListedChunk[],
   stats: readonly Stat[],
   form: Form,
   block: number | undefined,
   stores: Stores,
 ): Promise<LitdataManifest> {
-  const { shards, table, units } = await placesOf(told, stats, form, block, stores)
+  const { shards, table, units } = await placesOf(listed, stats, form, block, stores)
   return {
     kind: 'litdata',
     fingerprint: shardsPrint(
       'litdata',
       [form, block ?? null],
-      told.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes })),
+      listed.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes })),
       () =>
         new SourceError(
           'a litdata source without a single sample: its index.json names none, or "block" is too long',
@@ -163,7 +163,7 @@ function mayHoldArrow(index: FoundIndex): boolean {
   return loader !== 'TokensLoader' && packedIn(index) === 'none' && !encryption
 }
 
-async function statChunk({ file, bytes, index }: Told, stores: Stores): Promise<Stat> {
+async function statChunk({ file, bytes, index }: ListedChunk, stores: Stores): Promise<Stat> {
   const stat = await statShard(stores, file)
   if (stat === undefined) throw missingShard(file, index.file)
   if (packedIn(index) !== 'whole' && stat.bytes < bytes) throw wrongSize(file, index.file, stat.bytes, bytes)
@@ -204,7 +204,7 @@ function formOf(index: FoundIndex): Form {
   return { leaves: names.map((name, i) => ({ name, format: format[i] })), tokens, packed }
 }
 
-function chunksOf(index: FoundIndex): Told[] {
+function chunksOf(index: FoundIndex): ListedChunk[] {
   return (index.json.chunks as Record<string, unknown>[]).map((chunk, i) => {
     const { filename, chunk_size: samples, chunk_bytes: bytes, dim } = chunk ?? {}
     if (!isCount(samples) || !isCount(bytes) || !(dim === null || dim === undefined || isCount(dim)))
@@ -223,14 +223,14 @@ function chunksOf(index: FoundIndex): Told[] {
 
 /** Where samples lie: the table of their offsets, and units where chunks are compressed. */
 async function placesOf(
-  told: readonly Told[],
+  listed: readonly ListedChunk[],
   stats: readonly Stat[],
   form: Form,
   block: number | undefined,
   stores: Stores,
 ): Promise<{ shards: Shard[]; table: SharedArrayBuffer; units?: Unit[] }> {
   const width = block === undefined ? 0 : block * sizeOfToken(form)
-  const shards: Shard[] = told.map(({ file, name, samples, dim }, i) => ({
+  const shards: Shard[] = listed.map(({ file, name, samples, dim }, i) => ({
     file,
     name,
     count: block === undefined ? samples : Math.floor(dim / block),
@@ -238,9 +238,9 @@ async function placesOf(
   }))
   const whole = form.packed === 'whole'
   if (block !== undefined || !whole) placeTables(shards)
-  const units = form.packed === 'none' ? undefined : wholeUnits(told, stats, shards)
+  const units = form.packed === 'none' ? undefined : wholeUnits(listed, stats, shards)
   if (block !== undefined)
-    return { shards, table: blockTable(told, stats, shards, width, whole), ...(units && { units }) }
+    return { shards, table: blockTable(listed, stats, shards, width, whole), ...(units && { units }) }
   if (whole) return { shards, table: new SharedArrayBuffer(0), units }
   const tables = shards.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! }))
   if (form.packed === 'none') return { shards, table: await readTables(stores, tables) }
@@ -252,8 +252,12 @@ async function placesOf(
   return { shards, table, units: framed.flatMap(frames => frames.units) }
 }
 
-function wholeUnits(told: readonly Told[], stats: readonly Stat[], shards: readonly Shard[]): Unit[] {
-  return told.flatMap(({ samples, bytes }, i) => {
+function wholeUnits(
+  listed: readonly ListedChunk[],
+  stats: readonly Stat[],
+  shards: readonly Shard[],
+): Unit[] {
+  return listed.flatMap(({ samples, bytes }, i) => {
     const { count } = shards[i]
     // Before version 0.2.40 the size of a chunk did not count its table.
     const most = bytes + 4 * (samples + 2)
@@ -279,13 +283,13 @@ function sizeOfToken({ leaves: [{ format }] }: Form): number {
 
 /** Blocks of tokens follow one another from the end of a chunk's table on, over the borders of its samples. */
 function blockTable(
-  told: readonly Told[],
+  listed: readonly ListedChunk[],
   stats: readonly Stat[],
   shards: readonly Shard[],
   width: number,
   packed: boolean,
 ): SharedArrayBuffer {
-  told.forEach(({ file, samples, bytes }, i) => {
+  listed.forEach(({ file, samples, bytes }, i) => {
     const end = 4 * (samples + 2) + shards[i].count * width
     const size = packed ? bytes + 4 * (samples + 2) : stats[i].bytes
     if (end > size)
@@ -297,7 +301,7 @@ function blockTable(
     new SharedArrayBuffer(4 * shards.reduce((sum, { count }) => sum + count + 1, 0)),
   )
   shards.forEach(({ count, table: at }, i) => {
-    const from = 4 * (told[i].samples + 2)
+    const from = 4 * (listed[i].samples + 2)
     for (let b = 0; b <= count; b++) table[at! + b] = from + b * width
   })
   return table.buffer as SharedArrayBuffer

@@ -77,12 +77,12 @@ const CODECS: Readonly<Record<string, CodecName>> = {
 const MOST_BYTES = 2 ** 32
 
 /** A shard as index.json has it. */
-interface Told {
+interface ListedShard {
   index: FoundIndex
   samples: number
   form: number
-  raw: FileTold
-  zip?: FileTold & { codec: CodecName }
+  raw: ListedFile
+  zip?: ListedFile & { codec: CodecName }
 }
 
 async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
@@ -90,39 +90,39 @@ async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise
   using stores = new Stores()
   const forms = new Map<string, { number: number; columns: MdsColumn[] }>()
   const indexes = await findIndexes(path, context.root, stores, 'mds')
-  const told = indexes.flatMap(index => shardsOf(index, forms))
-  if (told.length === 0)
+  const listed = indexes.flatMap(index => shardsOf(index, forms))
+  if (listed.length === 0)
     throw new SourceError('an mds source without a single shard: its index.json names none')
   const columns = [...forms.values()].map(({ columns }) => columns)
   refusePickles(columns, context.wanted)
-  const { files, stats } = await present(told, stores)
+  const { files, stats } = await present(listed, stores)
   if (context.check === 'nothing') await checkHashes(files, stores, context)
   const found = files.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
   const digests = indexes.map(({ digest }) => digest)
   return await openMany('mds', found, digests, context, async () => {
-    return { manifest: await readShards(told, columns, files, stats, stores), indexes: [] }
+    return { manifest: await readShards(listed, columns, files, stats, stores), indexes: [] }
   })
 }
 
 /** The manifest. Where shards are not compressed, their tables of offsets are read. */
 async function readShards(
-  told: readonly Told[],
+  listed: readonly ListedShard[],
   columns: MdsColumn[][],
-  files: readonly FileTold[],
+  files: readonly ListedFile[],
   stats: readonly Stat[],
   stores: Stores,
 ): Promise<MdsManifest> {
-  const shards: Shard[] = told.map(({ raw, samples }, i) => ({
+  const shards: Shard[] = listed.map(({ raw, samples }, i) => ({
     file: files[i].file,
     name: raw.name,
     count: samples,
     was: stats[i].version,
   }))
-  const packed = told.map(({ raw, zip }, i) => (files[i] === raw ? undefined : zip?.codec))
-  const units = packed.every(codec => codec === undefined) ? undefined : unitsOf(told, files, packed)
+  const packed = listed.map(({ raw, zip }, i) => (files[i] === raw ? undefined : zip?.codec))
+  const units = packed.every(codec => codec === undefined) ? undefined : unitsOf(listed, files, packed)
   const withTable = units === undefined ? shards : []
   placeTables(withTable)
-  const parts = told.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
+  const parts = listed.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
   const table = await readTables(
     stores,
     withTable.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! })),
@@ -131,7 +131,7 @@ async function readShards(
     kind: 'mds',
     // Whether shards are units is part of the order: windows are made of units.
     fingerprint: shardsPrint('mds', [columns, units !== undefined], parts, () =>
-      inFile(told[0].index.file, ': it names no sample'),
+      inFile(listed[0].index.file, ': it names no sample'),
     ),
     stamp: stampOf(shards),
     indexBytes: table.byteLength,
@@ -141,11 +141,14 @@ async function readShards(
     schema: schemaOf(columns),
     columns: readable(columns),
     forms: columns,
-    formOf: told.map(({ form }) => form),
+    formOf: listed.map(({ form }) => form),
   }
 }
 
-function shardsOf(index: FoundIndex, forms: Map<string, { number: number; columns: MdsColumn[] }>): Told[] {
+function shardsOf(
+  index: FoundIndex,
+  forms: Map<string, { number: number; columns: MdsColumn[] }>,
+): ListedShard[] {
   const { file, json } = index
   if (json.version !== 2 || !Array.isArray(json.shards))
     throw new SourceError(
@@ -179,9 +182,9 @@ function shardsOf(index: FoundIndex, forms: Map<string, { number: number; column
     const key = JSON.stringify(columns)
     const form = forms.get(key) ?? { number: forms.size, columns }
     forms.set(key, form)
-    const raw = fileTold(index, shard.raw_data, fault)
+    const raw = listedFile(index, shard.raw_data, fault)
     if (!raw) throw fault('has no raw_data')
-    const zip = fileTold(index, shard.zip_data, fault)
+    const zip = listedFile(index, shard.zip_data, fault)
     if (!zip) return { index, samples, form: form.number, raw }
     const name = String(shard.compression).split(':')[0]
     if (!Object.hasOwn(CODECS, name))
@@ -192,13 +195,13 @@ function shardsOf(index: FoundIndex, forms: Map<string, { number: number; column
   })
 }
 
-function fileTold(
+function listedFile(
   index: FoundIndex,
-  told: { basename?: unknown; bytes?: unknown; hashes?: unknown } | null | undefined,
+  listed: { basename?: unknown; bytes?: unknown; hashes?: unknown } | null | undefined,
   fault: (problem: string) => SourceError,
-): FileTold | undefined {
-  if (told === null || told === undefined) return undefined
-  const { basename, bytes, hashes } = told
+): ListedFile | undefined {
+  if (listed === null || listed === undefined) return undefined
+  const { basename, bytes, hashes } = listed
   if (!isCount(bytes)) throw fault(`tells no size of ${JSON.stringify(basename)}`)
   if (bytes >= MOST_BYTES)
     throw fault(`has ${bytes} bytes in ${JSON.stringify(basename)}, more than its offsets can tell`)
@@ -210,25 +213,28 @@ const isTexts = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && Object.values(value).every(text => typeof text === 'string')
 
 /** The file of each shard: uncompressed where all shards are there so, otherwise compressed. */
-async function present(told: readonly Told[], stores: Stores): Promise<{ files: FileTold[]; stats: Stat[] }> {
-  const raws = await forShards(told, ({ raw }) => statShard(stores, raw.file))
+async function present(
+  listed: readonly ListedShard[],
+  stores: Stores,
+): Promise<{ files: ListedFile[]; stats: Stat[] }> {
+  const raws = await forShards(listed, ({ raw }) => statShard(stores, raw.file))
   const allRaw = raws.every(stat => stat !== undefined)
-  const files = told.map(({ raw, zip }) => (allRaw || zip === undefined ? raw : zip))
+  const files = listed.map(({ raw, zip }) => (allRaw || zip === undefined ? raw : zip))
   const stats = await forShards(files, async (file, i) => {
-    const stat = file === told[i].raw ? raws[i] : await statShard(stores, file.file)
-    if (stat === undefined) throw missingShard(file.file, told[i].index.file)
-    if (stat.bytes !== file.bytes) throw wrongSize(file.file, told[i].index.file, stat.bytes, file.bytes)
+    const stat = file === listed[i].raw ? raws[i] : await statShard(stores, file.file)
+    if (stat === undefined) throw missingShard(file.file, listed[i].index.file)
+    if (stat.bytes !== file.bytes) throw wrongSize(file.file, listed[i].index.file, stat.bytes, file.bytes)
     return stat
   })
   return { files, stats }
 }
 
 function unitsOf(
-  told: readonly Told[],
-  files: readonly FileTold[],
+  listed: readonly ListedShard[],
+  files: readonly ListedFile[],
   packed: readonly (CodecName | undefined)[],
 ): Unit[] {
-  return told.flatMap(({ raw, samples }, i) =>
+  return listed.flatMap(({ raw, samples }, i) =>
     samples === 0
       ? []
       : [
@@ -271,7 +277,7 @@ export const mds: SourceKind<PathsJson | MdsJson> = {
 }
 
 /** A file as index.json has it. */
-interface FileTold {
+interface ListedFile {
   file: string
   name: string
   bytes: number
@@ -282,7 +288,7 @@ interface FileTold {
 const PIECE = 4 << 20
 
 async function checkHashes(
-  files: readonly FileTold[],
+  files: readonly ListedFile[],
   stores: Stores,
   { progress, notice }: OpenContext,
 ): Promise<void> {

@@ -161,10 +161,10 @@ export class ParquetFile {
 
   /** The columns that every row has: see `presentOf`. Rows with nulls ask for it. */
   get present(): Present {
-    this.told ??= presentOf(this.leaves, this.meta.nulls)
-    return this.told
+    this.presentOnce ??= presentOf(this.leaves, this.meta.nulls)
+    return this.presentOnce
   }
-  private told: Present | undefined
+  private presentOnce: Present | undefined
 
   /** What `inspect` tells. */
   layout(): FileLayout {

@@ -59,14 +59,15 @@ function withPartitions(opened: ParquetManifest, root: string, wanted: readonly 
   const partitions = partitionsOf(below, opened.columns)
   if (partitions.length === 0) return opened
   const { fingerprint, stamp, columns } = opened
-  const told = partitions.filter(({ name }) => wanted.includes(name))
+  const reported = partitions.filter(({ name }) => wanted.includes(name))
   const { digest } = fingerprint
   return {
     ...opened,
     columns: [...columns, ...partitions.map(({ name }) => name)],
     partitions,
     stamp: joined([stamp, digestOf(partitions)]),
-    fingerprint: told.length === 0 ? fingerprint : { ...fingerprint, digest: digestOf([digest, told]) },
+    fingerprint:
+      reported.length === 0 ? fingerprint : { ...fingerprint, digest: digestOf([digest, reported]) },
   }
 }
 

@@ -76,10 +76,10 @@ export class ParquetSource extends RowsOfFiles implements Leaf {
 
   present(row: number): Present {
     const { present } = this.fileOf(row)
-    const told = this.manifest.partitions.filter(({ values }) => values[this.rows.file] !== null)
-    return told.length === 0
+    const reported = this.manifest.partitions.filter(({ values }) => values[this.rows.file] !== null)
+    return reported.length === 0
       ? present
-      : { ...present, columns: [...present.columns, ...told.map(({ name }) => name)] }
+      : { ...present, columns: [...present.columns, ...reported.map(({ name }) => name)] }
   }
 
   layout(): Layout {
@@ -88,11 +88,11 @@ export class ParquetSource extends RowsOfFiles implements Leaf {
       files.map((_, i) => this.file(i).layout()),
       classes,
     )
-    const told = partitions.map(({ name, type }) => ({
+    const reported = partitions.map(({ name, type }) => ({
       name,
       type: `${type === 'number' ? 'i32' : 'text'}, of the path`,
     }))
-    return { ...layout, schema: [...layout.schema, ...told] }
+    return { ...layout, schema: [...layout.schema, ...reported] }
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {

@@ -50,8 +50,9 @@ export async function selectRows(
     const lacks = (name: string): boolean => leafOf(file.leaves, name) < 0 && source.columns.includes(name)
     // The same for all rows of the file, and known without reading it; undefined: that of a column in it.
     const known = (name: string, condition: ConditionJson): { truth: Truth } | undefined => {
-      const told = source.ofFolders(name)
-      if (told !== undefined) return { truth: compileCondition(condition, told, name)(told.at(first)) }
+      const reported = source.ofFolders(name)
+      if (reported !== undefined)
+        return { truth: compileCondition(condition, reported, name)(reported.at(first)) }
       return lacks(name) ? { truth: truthOfNone(condition) } : undefined
     }
     const unsure = sure.filter(([name, condition]) => known(name, condition)?.truth !== true)

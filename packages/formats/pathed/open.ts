@@ -56,7 +56,7 @@ export async function withFiles(
     const of = digestOf([child.fingerprint.digest, child.stamp, ...(root === undefined ? [] : [root])])
     const table: Table = { source, name, paths, root, of }
     const { path, header } = await filesOf(table, digestOf([name, json]).slice(0, 12), context, stores)
-    const { links, elsewhere } = header.meta as Partial<Told>
+    const { links, elsewhere } = header.meta as Partial<Reported>
     tellOfLinks(`the files of column "${name}"`, isCounted(links) ? links : undefined, context.notice)
     pathed.push({
       name,
@@ -90,7 +90,7 @@ interface Table {
 }
 
 /** What the index tells besides its rows. */
-interface Told {
+interface Reported {
   /** Files that are links out of the folder of the table and the root. */
   links: Counted
   /** The folder in which all files lie that rows may not name. */
@@ -230,8 +230,8 @@ async function build(
     }
   }
   const columns: Record<string, ColumnBuilder> = { size, file, ...(isLocal ? { time } : { version }) }
-  const told = { ...(links.found && { links: links.found }), ...(elsewhere && { elsewhere }) }
-  writeIndex(target, KIND, source.count, { of, missing, ...told }, columns)
+  const reported = { ...(links.found && { links: links.found }), ...(elsewhere && { elsewhere }) }
+  writeIndex(target, KIND, source.count, { of, missing, ...reported }, columns)
 }
 
 function digestOf(parts: unknown): string {

@@ -4,7 +4,6 @@
  * (pathed/open.ts). Not to be written in a definition: `openSource` makes it.
  */
 import { DecodeError, inFile, SourceError } from '../../core/basics/errors.js'
-import { Around } from '../../core/source/around.js'
 import { folderOf, withoutSlash } from '../../core/source/find/names.js'
 import { isWithin } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
@@ -18,6 +17,7 @@ import type {
   Source,
   SourceKind,
 } from '../../core/source/source.js'
+import { SourceWrapper } from '../../core/source/source-wrapper.js'
 import type { Version } from '../../core/store/store.js'
 
 /** In place of a size: the row has no path; it leads out of the folder of its table; there is no such file. */
@@ -53,7 +53,7 @@ export const pathed: SourceKind<never> = {
   },
 }
 
-class PathedSource extends Around {
+class PathedSource extends SourceWrapper {
   private readonly files: readonly ColumnFiles[]
 
   constructor(source: Source, columns: readonly PathedColumn[]) {

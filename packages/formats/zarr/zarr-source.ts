@@ -1,6 +1,6 @@
 /** Zarr arrays while a feed runs: the columns of a row, each with chunks of its own, and its name. */
 import { lastAtMost } from '../../core/basics/search.js'
-import { withBorders } from '../../core/source/combine/unit-borders.js'
+import { withBoundaries } from '../../core/source/combine/unit-boundaries.js'
 import type { Layout } from '../../core/source/layout.js'
 import type {
   Columns,
@@ -53,7 +53,7 @@ export class ZarrSource implements Source {
     const loaded = leaves.filter(leaf => !leaf.plain)
     if (loaded.length > 0) {
       this.leaves = loaded
-      this.unitStarts = withBorders(largestUnits(loaded), this.runs)
+      this.unitStarts = withBoundaries(largestUnits(loaded), this.runs)
     }
   }
 

@@ -23,7 +23,7 @@ export async function prepareChat(
   threads = Math.min(availableParallelism(), MOST_THREADS),
 ): Promise<KeptChat> {
   const writer = new ChatWriter(path, setup.tokenizer.size <= 1 << 16 ? 'u16' : 'i32')
-  const told: ChatSummary = {
+  const summary: ChatSummary = {
     conversations: source.count,
     tokens: 0,
     trained: 0,
@@ -39,11 +39,11 @@ export async function prepareChat(
           `chat: ${text}. Repair or remove it, or leave such conversations out with "onError": "drop"`,
           source.where?.(row),
         )
-      if (told.dropped++ < EXAMPLES) told.examples.push(text)
+      if (summary.dropped++ < EXAMPLES) summary.examples.push(text)
     }
-    told.tokens += done.tokens.length
-    told.named += done.named
-    for (const bit of done.mask) told.trained += bit
+    summary.tokens += done.tokens.length
+    summary.named += done.named
+    for (const bit of done.mask) summary.trained += bit
     writer.add(done.tokens, done.mask, done.lengths)
   }
   let rows = 0
@@ -71,7 +71,7 @@ export async function prepareChat(
         }
       },
     })
-    return writer.commit(told)
+    return await writer.commit(summary)
   } catch (error) {
     writer.discard()
     throw error

@@ -42,7 +42,7 @@ export class Progress {
   private unit: string
   private drawnAt = Number.NEGATIVE_INFINITY
   private drawn = false
-  private told = ''
+  private reported = ''
   private readonly marks: { at: number; done: number; tokens: number }[] = []
   private readonly stream: NonNullable<ProgressOptions['stream']>
   private readonly now: () => number
@@ -81,7 +81,7 @@ export class Progress {
 
   /** Says so much in place of the rate, from now on: `1,363 samples/s  lost 8.1 %: …`. */
   tell(text: string): void {
-    this.told = printable(text)
+    this.reported = printable(text)
   }
 
   /** Takes the line away, so that what follows stands alone. */
@@ -113,7 +113,7 @@ export class Progress {
     const perSecond = 1000 * perMs('done')
     const tokens = perMs('tokens') > 0 ? `  ${rate(1000 * perMs('tokens'), 'tokens')}` : ''
     const rates = perSecond === 0 ? '' : `  ${inBytes ? `${bytes(perSecond)}/s` : rate(perSecond)}${tokens}`
-    const speed = this.told === '' ? rates : `  ${this.told}`
+    const speed = this.reported === '' ? rates : `  ${this.reported}`
     const within = (before: string, after: string) =>
       before + cut(speed, columns - before.length - after.length) + after
     if (this.total <= 0) return within(`${this.what}  ${amount(this.done)}${unit}`, '')

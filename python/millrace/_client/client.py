@@ -17,9 +17,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 from .._generated.protocol import PROTOCOL
 from .._spans.level import level_of
 from ..errors import EngineDied, MillraceError
+from .find_engine import Meeting
 from .layout import Layout
 from .leases import Leases
-from .meeting import Meeting
 from .memory import Memory
 from .process import Engine
 from .ring_spans import RingSpans

@@ -24,7 +24,7 @@ import uuid
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from .._client.client import Client, Opened, Place
-from .._client.meeting import Meeting
+from .._client.find_engine import Meeting
 from .._client.say import say
 from .._generated.slot_words import Header
 from .._spans.records import SpanRead

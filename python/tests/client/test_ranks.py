@@ -18,7 +18,7 @@ from conftest import HERE
 from patience import PATIENCE
 
 import millrace
-from millrace._client.meeting import Meeting, connect, private_folder
+from millrace._client.find_engine import Meeting, connect, private_folder
 from millrace._open.ranks import Rank, find_rank, known_rank
 from millrace.feed import run_of
 

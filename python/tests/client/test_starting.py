@@ -9,7 +9,7 @@ import pytest
 from patience import PATIENCE
 
 import millrace
-from millrace._client.meeting import KILLED
+from millrace._client.find_engine import KILLED
 from millrace._client.process import Engine
 
 pytestmark = pytest.mark.usefixtures("runtime_folder")
@@ -28,7 +28,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, folder: Path, deaths: int, how: str) 
     )
     command = [sys.executable, str(program), fake]
     monkeypatch.setattr("millrace._client.process.engine_command", lambda: command)
-    monkeypatch.setattr("millrace._client.meeting.engine_command", lambda: command)
+    monkeypatch.setattr("millrace._client.find_engine.engine_command", lambda: command)
     return started
 
 

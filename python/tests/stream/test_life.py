@@ -203,9 +203,9 @@ TRAINER = """
     import sys, os, time
     sys.path[:0] = [{package!r}]
     import millrace
-    from millrace._client import meeting, process
+    from millrace._client import find_engine, process
     from millrace.feed import run_of
-    process.engine_command = meeting.engine_command = lambda: [sys.executable, {fake!r}]
+    process.engine_command = find_engine.engine_command = lambda: [sys.executable, {fake!r}]
     feed = millrace.Feed({{"fake": {{"length": 40000, "rows": 4}}}})
     for i, batch in enumerate(feed):
         if i == 5:
@@ -234,8 +234,8 @@ DDP = """
     sys.path[:0] = [{package!r}]
     import torch, torch.distributed as dist
     import millrace
-    from millrace._client import meeting, process
-    process.engine_command = meeting.engine_command = lambda: [sys.executable, {fake!r}]
+    from millrace._client import find_engine, process
+    process.engine_command = find_engine.engine_command = lambda: [sys.executable, {fake!r}]
     store = "file://" + tempfile.mktemp()
     dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))

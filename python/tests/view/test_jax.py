@@ -49,10 +49,11 @@ def test_sharded_over_devices(runtime_folder):
         import os, sys
         os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_force_host_platform_device_count=4")
         sys.path[:0] = [{str(HERE.parent)!r}]
-        import jax, numpy as np, millrace, millrace._client.process, millrace._client.meeting
+        import jax, numpy as np, millrace, millrace._client.process, millrace._client.find_engine
         from jax.sharding import NamedSharding, PartitionSpec as P
         command = [sys.executable, {str(HERE / "fake_engine.py")!r}]
-        millrace._client.process.engine_command = millrace._client.meeting.engine_command = lambda: command
+        millrace._client.process.engine_command = lambda: command
+        millrace._client.find_engine.engine_command = lambda: command
         mesh = jax.sharding.Mesh(np.array(jax.devices()), ("data",))
         rows = NamedSharding(mesh, P("data", None, None, None))
         everywhere = NamedSharding(mesh, P())

@@ -38,7 +38,7 @@ export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Prom
   let at = 0
   for (;;) {
     await input.hold(at, MOST_HEADER)
-    const header = input.told(at, bytes => headerBytes(bytes))
+    const header = input.withPlace(at, bytes => headerBytes(bytes))
     if (header === 0) {
       if (at === 0) throw new DecodeError('is no gzip')
       return // zeros that fill up the last block of a tape
@@ -48,7 +48,7 @@ export async function scanGzip(read: ReadAt, size: number, sink: GzipSink): Prom
     at = await scanStream(input, at + header, blocks, sink)
     await input.hold(at, TRAILER)
     const made = blocks.made - before
-    input.told(at, bytes => checkTrailer(bytes, crc, made))
+    input.withPlace(at, bytes => checkTrailer(bytes, crc, made))
     at += TRAILER
     if (at >= size) return
   }
@@ -63,10 +63,10 @@ export async function scanZlib(read: ReadAt, size: number, sink: GzipSink): Prom
     sink.found(piece)
   })
   await input.hold(0, ZLIB_HEADER)
-  input.told(0, checkZlibHeader)
+  input.withPlace(0, checkZlibHeader)
   const at = await scanStream(input, ZLIB_HEADER, blocks, sink)
   await input.hold(at, ZLIB_TRAILER)
-  input.told(at, bytes => {
+  input.withPlace(at, bytes => {
     if (bytes.length < ZLIB_TRAILER) throw new DecodeError('it is cut off')
     if (bytes.readUInt32BE(0) !== sum) throw new DecodeError('its checksum is wrong')
   })
@@ -93,7 +93,7 @@ async function scanStream(
     await input.hold(byte, MOST_BLOCK)
     sink.block(bit, blocks.made, () => blocks.window())
     const inside = bit % 8
-    bit += input.told(byte, bytes => blocks.block(bytes, inside) - inside)
+    bit += input.withPlace(byte, bytes => blocks.block(bytes, inside) - inside)
     sink.progress?.(byte)
   }
   blocks.flush()

@@ -42,12 +42,12 @@ export class Causes {
   /** The most frequent first, each with some of its samples. */
   text(): string {
     const sorted = [...this.causes.values()].sort((a, b) => b.count - a.count)
-    const told = sorted.slice(0, TOLD_CAUSES).map(({ count, problem, stage, of, examples }) => {
+    const reported = sorted.slice(0, TOLD_CAUSES).map(({ count, problem, stage, of, examples }) => {
       const more = count > examples.length ? ', …' : ''
       return `${count} × ${stage} of ${of} failed: ${problem} (${examples.join(', ')}${more})`
     })
     const rest = sorted.slice(TOLD_CAUSES).reduce((sum, { count }) => sum + count, this.others)
-    return [...told, ...(rest > 0 ? [`${rest} × others`] : [])].join('; ')
+    return [...reported, ...(rest > 0 ? [`${rest} × others`] : [])].join('; ')
   }
 }
 

@@ -4,7 +4,6 @@
  * policy. python/millrace/_stream/judge.py has the same rules.
  */
 
-import type { BadSample } from '../../../observe/stats.js'
 import {
   ChangedError,
   DefinitionError,
@@ -14,6 +13,7 @@ import {
 } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
+import type { BadSample } from '../stats.js'
 import { Causes } from './causes.js'
 import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
 import type { Taken } from './sink.js'
@@ -34,7 +34,7 @@ export class Judge {
   private rows = 0
   private named: string[] = []
   /** As many different ones were told of. */
-  private told = 0
+  private reported = 0
 
   constructor(
     private readonly onError: NormalFeed['onError'],
@@ -110,8 +110,8 @@ export class Judge {
     }
     this.rows = 0
     this.named = []
-    if (rows === 0 || this.count === this.told) return undefined
-    this.told = this.count
+    if (rows === 0 || this.count === this.reported) return undefined
+    this.reported = this.count
     const more = rows > named.length ? ` and ${rows - named.length} more` : ''
     const done = this.onError.policy === 'mask' ? 'masked' : 'dropped'
     return `epoch ${epoch}: ${rows} bad sample${rows === 1 ? '' : 's'} ${done}: ${named.join(', ')}${more}`

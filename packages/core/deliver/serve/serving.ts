@@ -233,19 +233,19 @@ export class Serving {
     const name = `${this.feeding.ring.generation}/${batch}`
     const known = this.known.get(name)
     if (known) return known
-    const bad = this.feeding.badOf(batch).map(report => this.told(report))
+    const bad = this.feeding.badOf(batch).map(report => this.reported(report))
     this.known.set(name, bad)
     if (this.known.size > MAX_DEPTH) this.known.delete(this.known.keys().next().value!)
     return bad
   }
 
   /** A bad sample as a client is told of it; with `fail` it need not know more than the message. */
-  private told({ row, where, problem, mistake, suspect }: BadReport): object {
+  private reported({ row, where, problem, mistake, suspect }: BadReport): object {
     const message = row < 0 ? problem : new SampleError(where, problem).message
     const { id, stage, field, file } = where
-    const told = { row, id, stage, message }
-    if (this.opened.plan.feed.onError.policy === 'fail') return told
-    return { ...told, field, file, problem, mistake, suspect }
+    const reported = { row, id, stage, message }
+    if (this.opened.plan.feed.onError.policy === 'fail') return reported
+    return { ...reported, field, file, problem, mistake, suspect }
   }
 
   /** Has the CPU decode pictures that the client's device refused, in place. */
@@ -259,7 +259,7 @@ export class Serving {
     const bad = this.feeding.redo(slot, field, rows)
     return rows.map(row => {
       const found = bad.find(report => report.row === row)
-      return found === undefined ? { row, ok: true } : { ok: false, ...this.told(found) }
+      return found === undefined ? { row, ok: true } : { ok: false, ...this.reported(found) }
     })
   }
 

@@ -43,7 +43,7 @@ export class Binder {
   /** How workers are bound, as they were told. */
   private bound = NOT_BOUND
   /** The cores that each worker was told. Undefined: none. */
-  private readonly told: (readonly number[] | undefined)[] = []
+  private readonly reported: (readonly number[] | undefined)[] = []
   /** Counts changes: a look that took long may be overtaken by the next one. */
   private changes = 0
   private warned = false
@@ -93,8 +93,8 @@ export class Binder {
 
   /** The cores of a worker that is being started. Undefined: it is not bound. */
   place(maker: number): readonly number[] | undefined {
-    this.told[maker] = this.bound.places[maker]
-    return this.told[maker]
+    this.reported[maker] = this.bound.places[maker]
+    return this.reported[maker]
   }
 
   /** A worker could not be bound: it runs where it could before. */
@@ -145,11 +145,11 @@ export class Binder {
       this.bound = { binding, ...plan(topology, { ...trainers, binding, workers }) }
     }
     const { places } = this.bound
-    for (let maker = 0; maker < Math.max(places.length, this.told.length); maker++) {
+    for (let maker = 0; maker < Math.max(places.length, this.reported.length); maker++) {
       // Workers that sleep stay as they are, as long as others are bound.
       if (maker >= places.length && places.length > 0) continue
-      if (String(places[maker]) === String(this.told[maker])) continue
-      this.told[maker] = places[maker]
+      if (String(places[maker]) === String(this.reported[maker])) continue
+      this.reported[maker] = places[maker]
       this.tell(maker, places[maker])
     }
   }

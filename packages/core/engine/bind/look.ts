@@ -29,8 +29,8 @@ export async function lookAtTrainers(
 
 /** The GPUs by files; where the driver shows none there, by NVML. */
 async function placesOfGpus(root: string): Promise<GpuPlace[]> {
-  const told = gpuPlaces(root)
-  if (told.length > 0 || root !== '/' || gpuCount() === 0) return told
+  const reported = gpuPlaces(root)
+  if (reported.length > 0 || root !== '/' || gpuCount() === 0) return reported
   const { openNvml } = await import('../../system/nvml/nvml.js')
   const nvml = openNvml()
   try {

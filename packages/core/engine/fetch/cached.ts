@@ -8,14 +8,14 @@ import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
 import { MAX_MAKERS } from '../../batch/ring.js'
 import type { CompiledOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
-import { leavesOf } from '../../source/around.js'
 import type { UnitColumn } from '../../source/columnar/view.js'
 import { bytesOf, loadUnit, plannedUnit, readPacked, unitBytes } from '../../source/load-unit.js'
 import type { ByteRange, Leaf, Pieces, Source, UnitRef } from '../../source/source.js'
+import { leavesOf } from '../../source/source-wrapper.js'
 import { BlockCache, type Lease, type Taken, type UnitRequest } from '../../store/block-cache.js'
 import type { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
-import type { CacheSeat } from '../plan/job.js'
+import type { CacheHandle } from '../plan/job.js'
 import { Future } from './future.js'
 import { blocksOf, pieceOf, RowBlocks } from './row-blocks.js'
 
@@ -88,7 +88,7 @@ export class Cached {
   }
 
   constructor(
-    private readonly seat: CacheSeat,
+    private readonly handle: CacheHandle,
     maker: number,
     order: CompiledOrder,
     private readonly sources: readonly Source[],
@@ -96,7 +96,7 @@ export class Cached {
     private readonly reader: Reader,
     private readonly memory: ReadMemory,
   ) {
-    this.cache = new BlockCache(seat.data, seat.alone ? MAX_MAKERS + seat.ring : maker)
+    this.cache = new BlockCache(handle.data, handle.alone ? MAX_MAKERS + handle.ring : maker)
     this.future = new Future(order, sources)
     this.blocks = sources.map((source, i) => {
       const blocks = blocksOf(order.sources[i])
@@ -232,7 +232,7 @@ export class Cached {
    */
   bring(first: Draw, passed: number, reading: (i: number) => void): Maybe<void> {
     this.future.see(first)
-    const now = this.cache.passed(this.seat.ring, passed)
+    const now = this.cache.passed(this.handle.ring, passed)
     return this.round(this.list, now, reading)
   }
 
@@ -287,7 +287,7 @@ export class Cached {
   /** Waits for what another loads. False: that failed, and it has to be taken again. */
   private wait(one: Wanted, reading: (i: number) => void): Maybe<boolean> {
     reading(one.row)
-    const there = this.seat.alone ? this.cache.waitHere(one.taken!) : this.cache.wait(one.taken!)
+    const there = this.handle.alone ? this.cache.waitHere(one.taken!) : this.cache.wait(one.taken!)
     return after(there, there => {
       if (there) this.lend(one)
       return there

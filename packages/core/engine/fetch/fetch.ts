@@ -12,7 +12,7 @@ import type { ByteRange, Column, Need, Pieces, Source, UnitRef } from '../../sou
 import { ReadMemory } from '../../store/read-memory.js'
 import { Reader } from '../../store/reader.js'
 import { Stores } from '../../store/stores.js'
-import type { CacheSeat } from '../plan/job.js'
+import type { CacheHandle } from '../plan/job.js'
 import { Ahead, type Later } from './ahead.js'
 import { Cached, type UnitColumns } from './cached.js'
 
@@ -60,13 +60,13 @@ export class Fetcher {
     /** The columns that are needed; undefined means all of them. */
     private readonly columns: readonly string[] | undefined,
     maker: number,
-    cache?: { seat: CacheSeat; order: CompiledOrder },
+    cache?: { handle: CacheHandle; order: CompiledOrder },
     private readonly ahead = new Ahead({ chunks: 1, chunkRows: 1, rows: 1 }),
   ) {
     this.own = sources.map(source => source.movesWithEpoch === 'own')
     const wanted = (source: number): readonly string[] => this.wanted(source)
     this.cached =
-      cache && new Cached(cache.seat, maker, cache.order, sources, wanted, this.reader, this.memory)
+      cache && new Cached(cache.handle, maker, cache.order, sources, wanted, this.reader, this.memory)
   }
 
   get counts(): Reader['counts'] {

@@ -13,7 +13,7 @@ import { JOIN_MS, SpanKind } from '../../spans/span-words.js'
 import { collectGarbage } from '../../system/memory/collect.js'
 import { shareMappings } from '../../system/memory/mmap.js'
 import { loadRegistry } from '../../system/node/registry.js'
-import { useDoor } from '../../system/node/unbroken.js'
+import { useTerminationGuard } from '../../system/node/unbroken.js'
 import { giveWay } from '../../system/process/priority.js'
 import { MAKER_THREAD, nameThread } from '../../system/process/thread-name.js'
 import type { BadReport, Job } from '../plan/job.js'
@@ -35,9 +35,9 @@ class Maker {
   private readonly rings = new Map<number, RowMaker>()
   /** The rings, to be sorted by how well they are fed. */
   private served: RowMaker[] = []
-  private mail = -1
+  private inboxCount = -1
   /** What was in the inbox and is yet to be read. */
-  private readonly letters: ToMaker[] = []
+  private readonly messages: ToMaker[] = []
   private readonly lane: SpanLane | undefined
   /** Rings that call functions of the user's in this thread. */
   private readonly calling = new Set<number>()
@@ -62,16 +62,16 @@ class Maker {
     setInterval(() => {}, FOREVER)
     while (Atomics.load(words, PoolWord.Stop) === 0) {
       const seen = Atomics.load(words, PoolWord.Wake)
-      const mail = Atomics.load(words, PoolWord.Mail)
-      if (mail !== this.mail) {
+      const inboxCount = Atomics.load(words, PoolWord.Inbox)
+      if (inboxCount !== this.inboxCount) {
         this.lane?.pause() // taking up a feed loads its functions: that is no work on batches
         await this.readInbox()
         this.lane?.resume()
         this.since = undefined
       }
-      this.mail = mail
+      this.inboxCount = inboxCount
       if (this.calling.size > 0 && ++this.claims % CLAIMS_A_TURN === 0) {
-        await turn(0)
+        await nextTurn(0)
         this.since = undefined
       }
       const rest = restLeft(words)
@@ -79,7 +79,7 @@ class Maker {
       const made = rest === 0 && !this.surplus && this.makeSome()
       if (!(typeof made === 'boolean' ? made : await made)) this.sleep(seen, rest || NAP)
     }
-    if (this.calling.size > 0) await turn(LAST_TURN)
+    if (this.calling.size > 0) await nextTurn(LAST_TURN)
     for (const rowMaker of this.rings.values()) rowMaker.close()
   }
 
@@ -147,13 +147,13 @@ class Maker {
 
   private async readInbox(): Promise<void> {
     for (;;) {
-      this.fetchMail()
-      const message = this.letters.shift()
+      this.drainInbox()
+      const message = this.messages.shift()
       if (message === undefined) return
       if ('take' in message) await this.take(message.take)
       else if ('bind' in message) await this.bind(message.bind ?? undefined)
       else {
-        if (this.calling.has(message.leave)) await turn(LAST_TURN)
+        if (this.calling.has(message.leave)) await nextTurn(LAST_TURN)
         this.calling.delete(message.leave)
         if (this.calling.size === 0) this.collections.disconnect()
         this.rings.get(message.leave)?.close()
@@ -175,10 +175,10 @@ class Maker {
     }
   }
 
-  private fetchMail(): void {
+  private drainInbox(): void {
     const { inbox } = this.data
     for (let got = receiveMessageOnPort(inbox); got; got = receiveMessageOnPort(inbox))
-      this.letters.push(got.message)
+      this.messages.push(got.message)
   }
 
   private async take(job: Job): Promise<void> {
@@ -187,9 +187,9 @@ class Maker {
     // Say which job is being taken up before reading messages, so that a "leave" sent in between is not missed: the pool
     // either finds this word set, or its message is read below.
     Atomics.store(words, PoolWord.Taking + maker, job.id)
-    this.fetchMail()
+    this.drainInbox()
     try {
-      if (this.letters.some(letter => 'leave' in letter && letter.leave === job.id)) return
+      if (this.messages.some(letter => 'leave' in letter && letter.leave === job.id)) return
       await loadPlugins(job.feed.plugins, job.timeout)
       await loadKinds(job.sources.map(({ manifest }) => manifest))
       const functions = await withTokenizers(job, await loadFunctions(job.feed, job.timeout))
@@ -217,7 +217,7 @@ class Maker {
 }
 
 /** Lets the event loop turn, for so many ms. */
-function turn(ms: number): Promise<void> {
+function nextTurn(ms: number): Promise<void> {
   return new Promise(resolve => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)))
 }
 
@@ -226,7 +226,7 @@ const live = (life: number): void => {
   Atomics.store(data.words, PoolWord.Life + data.maker, life)
   Atomics.notify(data.words, PoolWord.Life + data.maker)
 }
-useDoor(data.door)
+useTerminationGuard(data.terminationGuard)
 giveWay()
 nameThread(`${MAKER_THREAD}${data.maker}`)
 shareMappings(data.mappings)

@@ -74,7 +74,7 @@ export class RowMaker {
     // A function on the sample gets all of it; fields only need what they name.
     const made = job.feed.fields.filter((_, i) => !isGenerated(job.making[i]))
     const columns = functions.sample ? undefined : [...new Set(made.flatMap(field => field.from))]
-    const cache = job.cache && { seat: job.cache, order: this.order }
+    const cache = job.cache && { handle: job.cache, order: this.order }
     this.ahead = new Ahead(job.layout)
     this.fetcher = new Fetcher(this.sources, columns, maker, cache, this.ahead)
     this.samples = new SampleMaker(job, functions, this.sources, this.work, this.clock, (range, into) =>
@@ -247,7 +247,7 @@ export class RowMaker {
       slot.positions[row] = position
       slot.rows[row] = draw.row
       slot.sources[row] = draw.source
-      this.foresee(draw, epoch, position)
+      this.enqueueRow(draw, epoch, position)
     }
     this.ring.at(this.maker, claim.from)
     if (this.ahead.slow) this.hint(claim)
@@ -276,9 +276,9 @@ export class RowMaker {
     return epoch * length + from - (from % window)
   }
 
-  private foresee({ source, row }: Draw, epoch: number, position: number): void {
+  private enqueueRow({ source, row }: Draw, epoch: number, position: number): void {
     const { seed } = this.job.feed
-    this.sources[source].foresee?.(
+    this.sources[source].enqueueRow?.(
       row,
       this.fetcher.wanted(source),
       epoch,

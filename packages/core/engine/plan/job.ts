@@ -46,11 +46,11 @@ export interface Job {
   /** A pipe that is told, by one byte, of every batch that is ready: for a consumer in another process. */
   ready?: number
   /** Where rows share units, or the order reads by blocks: the cache that loads each once. */
-  cache?: CacheSeat
+  cache?: CacheHandle
 }
 
 /** A cache, and the place of a ring in it. */
-export interface CacheSeat {
+export interface CacheHandle {
   data: BlockCacheData
   ring: number
   /** The rows are made in the calling thread, which must not be blocked. */

@@ -111,7 +111,7 @@ function numbersOf(source: Source, column: IndexColumn, name: string, path: stri
 async function ofField(of: OfSources, field: NormalField, options: LengthOptions): Promise<Uint32Array[]> {
   const known = of.attached.map(source => toldBySource(of.feed, field, source))
   const lengths: Uint32Array[] = []
-  for (const [i, told] of known.entries()) lengths.push(told ?? (await kept(of, field, i, options)))
+  for (const [i, reported] of known.entries()) lengths.push(reported ?? (await kept(of, field, i, options)))
   return lengths
 }
 

@@ -21,7 +21,7 @@ export function commonSamplings(feed: NormalFeed, sources: readonly Source[]): M
   const found = new Map<string, number[]>()
   const images = feed.fields.filter(field => staysOnCpu(field, feed) === undefined)
   // A function, or a process, would have to run.
-  if (images.length === 0 || feed.map !== undefined || sources.some(source => source.foresee)) return found
+  if (images.length === 0 || feed.map !== undefined || sources.some(source => source.enqueueRow)) return found
   const rows = sources.flatMap((source, i) =>
     spread(source.count, sources.length).map(row => [i, row] as const),
   )

@@ -96,7 +96,7 @@ export function unitFacts(
   if (stretches === rows) return undefined
 
   const seen = new Map<UnitSource, Set<number>>()
-  let told = false
+  let reported = false
   let sum = 0
   let largest = 0
   let mostRows = 0
@@ -107,7 +107,7 @@ export function unitFacts(
     let together = 0
     for (const { leaf, unit, columns } of need.units) {
       if (leaf.unitBytes === undefined) continue
-      told = true
+      reported = true
       const own = leaf.unitBytes(unit, columns)
       if (!(own >= 0))
         throw new SourceError(`unitBytes of unit ${unit} gave ${own}: it should be a number of bytes`)
@@ -123,7 +123,7 @@ export function unitFacts(
     largest = Math.max(largest, together)
     mostRows = Math.max(mostRows, own)
   }
-  return told
+  return reported
     ? { rows, stretches, bytes: Math.ceil((sum * rows) / rowsSeen), largest }
     : { rows, stretches, bytes, largest: Math.ceil((bytes * mostRows) / rows) }
 }

@@ -27,7 +27,7 @@ const FEWEST_UNITS_A_WINDOW = 16
 const ENOUGH_UNITS_A_WINDOW = 256
 
 /** Loads of a unit in an epoch that are worth a notice. */
-const DEAR = 3
+const NOTICE_FROM_LOADS = 3
 
 /**
  * Bytes of the cache with which every unit and every block is loaded once an epoch. `ahead`: rows of all ranks that are made
@@ -132,15 +132,15 @@ function windowNotice(sources: readonly CachedSource[], cacheBytes: number): str
 
 function priceNotice(sources: readonly CachedSource[], cacheBytes: number): string | undefined {
   const held = heldShare(sources, cacheBytes)
-  const [dearest] = sources
+  const [mostExpensive] = sources
     .flatMap(({ name, order, units }) =>
       units && (order.kind === 'global' || order.kind === 'weights')
         ? [{ name, order, units, loads: loadsPerUnit(units, held) }]
         : [],
     )
     .sort((a, b) => b.loads - a.loads)
-  if (dearest === undefined || dearest.loads <= DEAR) return undefined
-  const { name, order, units, loads } = dearest
+  if (mostExpensive === undefined || mostExpensive.loads <= NOTICE_FROM_LOADS) return undefined
+  const { name, order, units, loads } = mostExpensive
   const window = order.kind === 'global' ? windowThatFits(units, cacheBytes * shareOf(units, sources)) : 0
   const what = order.kind === 'global' ? 'a global shuffle' : 'an order by weights'
   return (

@@ -1,7 +1,12 @@
 /** One worker thread, as the pool sees it: it is started, told of jobs, listened to, and ended. */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { threadFlags } from '../../system/node/thread-flags.js'
-import { leaveDoor, newDoor, shutDoor, shutDoorNow } from '../../system/node/unbroken.js'
+import {
+  closeTerminationGuard,
+  closeTerminationGuardNow,
+  leaveTerminationGuard,
+  newTerminationGuard,
+} from '../../system/node/unbroken.js'
 import { within } from '../../system/process/exit.js'
 import type { FromMaker, MakerData, ToMaker } from './messages.js'
 
@@ -23,10 +28,10 @@ export class MakerThread {
   private readonly worker: Worker
   private readonly inbox: MessagePort
   private readonly outbox: MessagePort
-  private readonly door = newDoor()
+  private readonly terminationGuard = newTerminationGuard()
 
   constructor(
-    data: Omit<MakerData, 'door' | 'inbox' | 'outbox'>,
+    data: Omit<MakerData, 'terminationGuard' | 'inbox' | 'outbox'>,
     private readonly listener: ThreadListener,
     jobs: Iterable<ToMaker>,
   ) {
@@ -35,9 +40,9 @@ export class MakerThread {
     this.inbox = inbox.port1
     this.outbox = outbox.port1
     for (const job of jobs) this.tell(job)
-    const { door } = this
+    const { terminationGuard } = this
     this.worker = new Worker(new URL('../make/maker.js', import.meta.url), {
-      workerData: { ...data, door, inbox: inbox.port2, outbox: outbox.port2 } satisfies MakerData,
+      workerData: { ...data, terminationGuard, inbox: inbox.port2, outbox: outbox.port2 } satisfies MakerData,
       transferList: [inbox.port2, outbox.port2],
       name: `millrace worker ${data.maker}`,
       execArgv: threadFlags(),
@@ -45,7 +50,7 @@ export class MakerThread {
     this.gone = new Promise<void>(resolve => this.worker.once('exit', () => resolve()))
     this.outbox.on('message', (message: FromMaker) => listener.heard(message))
     this.outbox.unref()
-    this.worker.once('exit', () => leaveDoor(door))
+    this.worker.once('exit', () => leaveTerminationGuard(terminationGuard))
     let cause: Error | undefined
     this.worker.on('error', error => {
       cause = error
@@ -76,14 +81,14 @@ export class MakerThread {
 
   /** Tells the thread to end, and waits for that. False when it can't: it is blocked. */
   async end(): Promise<boolean> {
-    if (!(await shutDoor(this.door, BLOCKED))) return false
+    if (!(await closeTerminationGuard(this.terminationGuard, BLOCKED))) return false
     void this.worker.terminate()
     return within(this.gone, BLOCKED)
   }
 
   /** Lets it be ended by Node, not in the middle of certain native calls; waits so long (ms) at most. */
   endNow(patience: number): void {
-    shutDoorNow(this.door, patience)
+    closeTerminationGuardNow(this.terminationGuard, patience)
   }
 
   /** Nothing is said to it, or heard of it, any more. */

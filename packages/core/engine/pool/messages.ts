@@ -13,7 +13,7 @@ export const PoolWord = {
   /** 1 when the pool ends. */
   Stop: 2,
   /** Counts what was put into the inboxes: looking into one costs more than reading a word. */
-  Mail: 3,
+  Inbox: 3,
   /** Until when makers take no claims: ms of CLOCK_MONOTONIC, its low 32 bits; 0: they work. See rest.ts. */
   Rest: 4,
   /** From here on, one word a maker: where it is in its life. */
@@ -33,7 +33,7 @@ export interface MakerData {
   /** Which files are mapped where. */
   mappings: SharedArrayBuffer
   /** Keeps it from being terminated in certain native calls. */
-  door: Int32Array
+  terminationGuard: Int32Array
   /** From the pool: jobs to take up and to leave. */
   inbox: MessagePort
   /** To the pool: bad samples, and what went wrong with a job. */

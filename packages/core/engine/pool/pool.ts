@@ -166,7 +166,7 @@ export class Pool {
   /** Leaves a blocked thread to itself. It runs no line of ours any more, so that its number can be used again. */
   private giveUp(maker: number, { thread }: Member): void {
     noteStuck()
-    this.bury(maker)
+    this.cleanUpDeadMaker(maker)
     thread.hold(false)
     thread.close()
   }
@@ -241,7 +241,7 @@ export class Pool {
 
   private tell(message: ToMaker, makers: Iterable<number> = this.members.keys()): void {
     for (const maker of makers) this.members[maker]?.thread.tell(message)
-    Atomics.add(this.words, PoolWord.Mail, 1)
+    Atomics.add(this.words, PoolWord.Inbox, 1)
     this.wake()
   }
 
@@ -249,24 +249,24 @@ export class Pool {
     Atomics.store(this.words, PoolWord.Life + maker, Life.Starting)
     Atomics.store(this.words, PoolWord.Taking + maker, 0)
     const bind = this.binder.place(maker)
-    const letters: ToMaker[] = bind === undefined ? [] : [{ bind }]
-    for (const { job } of this.served.values()) letters.push({ take: job })
+    const messages: ToMaker[] = bind === undefined ? [] : [{ bind }]
+    for (const { job } of this.served.values()) messages.push({ take: job })
     const spans = SpanFile.shared()?.maker(maker)
     const data = { maker, words: this.words, spans, mappings: mappings() }
     const listener: ThreadListener = {
       heard: message => this.hear(message),
       left: cause => {
-        if (this.members[maker] === member) this.bury(maker)
+        if (this.members[maker] === member) this.cleanUpDeadMaker(maker)
         void this.died(maker, member, cause)
       },
     }
-    const member: Member = { thread: new MakerThread(data, listener, letters) }
+    const member: Member = { thread: new MakerThread(data, listener, messages) }
     member.thread.hold(this.holders > 0)
     this.members[maker] = member
   }
 
   /** A maker that was ended could not end the process that it drove. */
-  private bury(maker: number): void {
+  private cleanUpDeadMaker(maker: number): void {
     const child = leftChild(this.words, maker)
     if (child) endChild(child)
   }

@@ -6,12 +6,12 @@
 import { MAX_MAKERS } from '../../batch/ring.js'
 import { createBlockCache, forgetRing, MOST_RINGS } from '../../store/block-cache.js'
 import { vacateBuffer } from '../../system/memory/memory.js'
-import type { CacheSeat } from '../plan/job.js'
+import type { CacheHandle } from '../plan/job.js'
 
 interface Shared {
-  data: CacheSeat['data']
+  data: CacheHandle['data']
   /** Seats that are taken. */
-  seats: Set<number>
+  places: Set<number>
 }
 
 const caches = new Map<string, Shared>()
@@ -20,27 +20,27 @@ const caches = new Map<string, Shared>()
  * A seat in the cache for what `key` tells: made now, or one that another ring has begun. `alone`: the rows are made in the
  * calling thread.
  */
-export function joinCache(key: string, bytes: number, alone: boolean): CacheSeat {
+export function joinCache(key: string, bytes: number, alone: boolean): CacheHandle {
   // One that is full has a neighbour.
-  if (caches.get(key)?.seats.size === MOST_RINGS) return joinCache(`${key}+`, bytes, alone)
+  if (caches.get(key)?.places.size === MOST_RINGS) return joinCache(`${key}+`, bytes, alone)
   let shared = caches.get(key)
   if (shared === undefined) {
     // Rings without workers have numbers of makers of their own, behind those of the pool.
-    shared = { data: createBlockCache({ bytes, makers: MAX_MAKERS + MOST_RINGS }), seats: new Set() }
+    shared = { data: createBlockCache({ bytes, makers: MAX_MAKERS + MOST_RINGS }), places: new Set() }
     caches.set(key, shared)
   }
-  let seat = 0
-  while (shared.seats.has(seat)) seat++
-  shared.seats.add(seat)
-  return { data: shared.data, ring: seat, ...(alone && { alone }) }
+  let place = 0
+  while (shared.places.has(place)) place++
+  shared.places.add(place)
+  return { data: shared.data, ring: place, ...(alone && { alone }) }
 }
 
 /** Gives a seat back. The memory goes with the last one. */
-export function leaveCache({ data, ring }: CacheSeat): void {
+export function leaveCache({ data, ring }: CacheHandle): void {
   for (const [key, shared] of caches) {
-    if (shared.data !== data || !shared.seats.delete(ring)) continue
+    if (shared.data !== data || !shared.places.delete(ring)) continue
     forgetRing(data, ring)
-    if (shared.seats.size > 0) return
+    if (shared.places.size > 0) return
     caches.delete(key)
     vacateBuffer(data.memory)
     return

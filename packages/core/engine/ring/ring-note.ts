@@ -47,7 +47,7 @@ export interface BadNote {
 }
 
 /** Names of all bad samples, by ring: the budget of `onError` bounds them. */
-const told = new Map<number, Set<string>>()
+const reported = new Map<number, Set<string>>()
 
 /** `memory`: the regions of the ring (engine/ring/ring-memory.ts). */
 export function noteRing(
@@ -73,14 +73,14 @@ export function noteRing(
     definition: sizeOf(definition) > MOST_DEFINITION ? null : definition,
     cut,
   }
-  told.set(id, new Set())
+  reported.set(id, new Set())
   notes.write({ ...note }, `ring ${id}`)
 }
 
 /** Notes a bad sample, and gives the report back. */
 export function noteBad(report: BadReport): BadReport {
   const { ring, where, problem, row } = report
-  const names = told.get(ring)
+  const names = reported.get(ring)
   if (names === undefined || row < 0 || names.has(where.id)) return report
   names.add(where.id)
   const { message } = new SampleError(where, problem)
@@ -103,7 +103,7 @@ export function forgetRing(ring: number): void {
   const notes = Notes.shared()
   notes?.forget(`ring ${ring}`)
   for (let i = 0; i < MOST_BAD; i++) notes?.forget(badKey(ring, i))
-  told.delete(ring)
+  reported.delete(ring)
 }
 
 function badKey(ring: number, number: number): string {

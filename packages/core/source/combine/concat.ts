@@ -4,7 +4,6 @@
  */
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
-import { type EveryMember, leavesOf, movingOf } from '../around.js'
 import { folderClasses } from '../classes.js'
 import { joinedLayouts } from '../layout.js'
 import type {
@@ -21,8 +20,9 @@ import type {
   SourceKind,
   WholeFile,
 } from '../source.js'
+import { type EveryMember, leavesOf, movingOf } from '../source-wrapper.js'
 import { combinedFingerprint, joined } from './combined.js'
-import { unitsInTurn } from './unit-borders.js'
+import { unitsInTurn } from './unit-boundaries.js'
 
 interface ConcatManifest extends Manifest {
   kind: 'concat'
@@ -160,9 +160,9 @@ class ConcatSource implements EveryMember {
     this.parts[i].need(row - this.rows[i], epoch, columns, out)
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
     const i = find(this.rows, row)
-    this.parts[i].foresee?.(row - this.rows[i], columns, epoch, random)
+    this.parts[i].enqueueRow?.(row - this.rows[i], columns, epoch, random)
   }
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {

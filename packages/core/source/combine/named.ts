@@ -3,7 +3,6 @@
  * `source` that holds the name, and the name stands before their ids. `blend.ts` and `zip.ts` make them.
  */
 import { nearest, SourceError } from '../../basics/errors.js'
-import { Around } from '../around.js'
 import type {
   Columns,
   IndexColumn,
@@ -16,6 +15,7 @@ import type {
   SourceKind,
   WholeFile,
 } from '../source.js'
+import { SourceWrapper } from '../source-wrapper.js'
 import type { TokenRows } from '../token-rows.js'
 
 export interface NamedManifest extends Manifest {
@@ -70,7 +70,7 @@ export function checkNames(
   }
 }
 
-class RenamedSource extends Around {
+class RenamedSource extends SourceWrapper {
   private readonly oldNames: Map<string, string>
   /** The columns as the source below knows them, by the very array that was asked with. */
   private readonly translated = new WeakMap<readonly string[], readonly string[]>()
@@ -90,12 +90,12 @@ class RenamedSource extends Around {
   override wholeFile(row: number): WholeFile | undefined {
     const file = this.source.wholeFile?.(row)
     if (file === undefined) return undefined
-    const { column, extension, byExtension, told } = file
+    const { column, extension, byExtension, reported } = file
     return {
       column: this.rename[column] ?? column,
       extension,
       byExtension: byExtension && !(extension in this.rename),
-      told: told.map(name => this.rename[name] ?? name),
+      reported: reported.map(name => this.rename[name] ?? name),
     }
   }
 

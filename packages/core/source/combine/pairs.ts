@@ -141,7 +141,7 @@ class KeyTable {
     for (let row = 0; row < count; row++) {
       const hash = keys.hash(row)
       const slot = this.slotOf(hash, () => keys.at(row))
-      if (this.rows[slot] > 0) twice.add(told(keys, this.rows[slot] - 1, row))
+      if (this.rows[slot] > 0) twice.add(twiceText(keys, this.rows[slot] - 1, row))
       else {
         this.rows[slot] = row + 1
         this.marks[slot] = hash
@@ -158,7 +158,7 @@ class KeyTable {
     for (let row = 0; row < other.source.count; row++) {
       const at = this.rows[this.slotOf(other.hash(row), () => other.at(row))] - 1
       if (at < 0) only.add(other.source.id(row))
-      else if (rows[at] !== NONE) twice.add(told(other, rows[at], row))
+      else if (rows[at] !== NONE) twice.add(twiceText(other, rows[at], row))
       else rows[at] = row
     }
     refuseTwice(other, twice)
@@ -198,7 +198,7 @@ class Shown {
   }
 }
 
-function told(keys: Keys, row: number, again: number): string {
+function twiceText(keys: Keys, row: number, again: number): string {
   return `"${keys.at(row)}" (${keys.source.id(row)}, ${keys.source.id(again)})`
 }
 

@@ -6,11 +6,11 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import { lastAtMost } from '../../basics/search.js'
-import { Around } from '../around.js'
 import type { IndexColumn, Manifest, Nesting, Source } from '../source.js'
+import { SourceWrapper } from '../source-wrapper.js'
 import type { TokenRows } from '../token-rows.js'
 import { combinedFingerprint } from './combined.js'
-import { withBorders } from './unit-borders.js'
+import { withBoundaries } from './unit-boundaries.js'
 
 /** Rows of a source: a stretch, or a list in shared memory. */
 export type Selection = { from: number; count: number } | { rows: Uint32Array | Float64Array; count: number }
@@ -95,7 +95,7 @@ export function attachSelected(manifest: Manifest, nesting: Nesting): Source {
   return new SelectedSource(nesting.attach(child), selection, unitStarts)
 }
 
-class SelectedSource extends Around {
+class SelectedSource extends SourceWrapper {
   private readonly at: (row: number) => number
   private cutRuns: Float64Array | undefined
 
@@ -151,7 +151,7 @@ function picker(selection: Selection): (row: number) => number {
 
 /** Consecutive selected rows that lie in one unit of the source are one unit here, unless a run begins between them. */
 function cutUnits(units: Float64Array, runs: Float64Array, selection: Selection): Float64Array {
-  return withBorders(cutRuns(units, selection), cutRuns(runs, selection))
+  return withBoundaries(cutRuns(units, selection), cutRuns(runs, selection))
 }
 
 /** Where the rows leave a stretch of the source, or step back. `runs` are the first rows of the stretches. */

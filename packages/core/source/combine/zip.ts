@@ -9,7 +9,6 @@ import type { Random } from '../../basics/random.js'
 import { zipParts } from '../../define/nested.js'
 import type { ZipEntry, ZipOf, ZipRules } from '../../define/order-types.js'
 import type { SourceJson } from '../../define/types.js'
-import { type EveryMember, leavesOf, movingOf } from '../around.js'
 import { joinedLayouts } from '../layout.js'
 import type {
   Columns,
@@ -26,11 +25,12 @@ import type {
   SourceKind,
   WholeFile,
 } from '../source.js'
+import { type EveryMember, leavesOf, movingOf } from '../source-wrapper.js'
 import { combinedFingerprint, joined } from './combined.js'
 import { checkNames, contextBelow, type NamedManifest } from './named.js'
 import { isNamedByFiles, pairByKey } from './pairs.js'
 import { selectedManifest } from './selected.js'
-import { unitsBeside } from './unit-borders.js'
+import { unitsBeside } from './unit-boundaries.js'
 
 interface ZipManifest extends Manifest {
   kind: 'zip'
@@ -119,8 +119,8 @@ class ZipSource implements EveryMember {
     for (const part of this.parts) part.need(row, epoch, columns, out)
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
-    for (const part of this.parts) part.foresee?.(row, columns, epoch, random)
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
+    for (const part of this.parts) part.enqueueRow?.(row, columns, epoch, random)
   }
 
   sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {

@@ -1,5 +1,5 @@
 /** The indexes of many data files: those that are there at once, the others a few at a time. */
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inParallel } from '../../basics/parallel.js'
 import type { Stores } from '../../store/stores.js'
 import type { DataFile } from '../find/data-files.js'
@@ -12,7 +12,7 @@ const SCANS = 4
 /** Of fewer files the indexes that are there are looked at too quickly to tell of it. */
 const MANY = 4096
 /** After as many files the event loop has a turn: signals are heard, and progress is shown. */
-const TURN_EVERY = 64
+const YIELD_EVERY_FILES = 64
 
 /**
  * The indexes of all files; their kind may depend on the file. `what` is told while files are read: "indexing tar shards". `atOnce`: how
@@ -40,7 +40,7 @@ export async function obtainFileIndexes<File extends DataFile>(
     }
     indexes[i] = await obtainFileIndex(kindOf(files[i]), files[i], context, stores, report)
     report(files[i].bytes)
-    if (i % TURN_EVERY === 0) await turn()
+    if (i % YIELD_EVERY_FILES === 0) await nextTurn()
   })
   return indexes as IndexFound[]
 }
@@ -57,9 +57,9 @@ async function findAll<File extends DataFile>(
     const index = findFileIndex(kindOf(file), file, bytes > CHECKED_AT_ONCE)
     bytes += index?.header.bytes ?? 0
     found.push(index)
-    if (found.length % TURN_EVERY > 0) continue
+    if (found.length % YIELD_EVERY_FILES > 0) continue
     if (files.length > MANY) progress?.(found.length, files.length, 'looking at indexes', 'files')
-    await turn()
+    await nextTurn()
   }
   return found
 }

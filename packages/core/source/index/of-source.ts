@@ -126,18 +126,18 @@ function trust(path: string, stats: Stats): void {
  */
 function write(
   path: string,
-  told: Pick<Kept, 'about' | 'asked' | 'notices'>,
+  reported: Pick<Kept, 'about' | 'asked' | 'notices'>,
   { manifest, indexes }: Opened<Manifest>,
   start: number,
 ): void {
   try {
     // Looked at before their headers are read again: an index that is replaced meanwhile does not fit next time.
     const stats = indexes.map(index => statSync(index.path))
-    if (told.notices.length > 0 && stats.some(({ mtimeMs }) => mtimeMs > start - TICK)) return
+    if (reported.notices.length > 0 && stats.some(({ mtimeMs }) => mtimeMs > start - TICK)) return
     if (indexes.some(index => readHeader(index.path).crc !== index.header.crc)) return
     const buffers = new TextBuilder()
     const kept: Kept = {
-      ...told,
+      ...reported,
       indexes: indexes.map(index => index.path),
       checksums: indexes.map(({ header }) => header.checksum),
       indexStats: statsDigest(stats),

@@ -58,7 +58,7 @@ let streams = 0
 class PythonSource extends MadeSource {
   private readonly process: PythonProcess
   /** Rows of the present claim that were not taken yet, in order. */
-  private foreseen: { row: number; ticket: number }[] = []
+  private enqueued: { row: number; ticket: number }[] = []
   private claim = -1
   private readonly stream = streams++
   private held = false
@@ -71,19 +71,19 @@ class PythonSource extends MadeSource {
     this.process = pythonProcess(command)
   }
 
-  foresee(row: number, columns: readonly string[], epoch: number, random: Random): void {
+  enqueueRow(row: number, columns: readonly string[], epoch: number, random: Random): void {
     const ticket = this.ask(row, columns, epoch, keyFrom(random))
-    if (this.claim !== this.process.claim) this.foreseen = []
+    if (this.claim !== this.process.claim) this.enqueued = []
     this.claim = this.process.claim
-    this.foreseen.push({ row, ticket })
+    this.enqueued.push({ row, ticket })
   }
 
   sample(row: number, _epoch: number, columns: readonly string[]): Columns {
-    const i = this.foreseen.findIndex(other => other.row === row)
+    const i = this.enqueued.findIndex(other => other.row === row)
     if (i < 0) return this.alone(row, columns)
-    const { ticket } = this.foreseen[i]
+    const { ticket } = this.enqueued[i]
     // Rows before it were left out: a maker takes those of a claim in order.
-    this.foreseen.splice(0, i + 1)
+    this.enqueued.splice(0, i + 1)
     markSpan(SpanKind.Transform)
     const answer = this.process.take(ticket)
     markSpan(SpanKind.Map)
@@ -92,7 +92,7 @@ class PythonSource extends MadeSource {
 
   private ask(row: number, columns: readonly string[], epoch: number, key: string): number {
     const { stream } = this
-    return this.process.foresee({ payload: this.json.hash, row, epoch, key, columns, stream })
+    return this.process.enqueueRow({ payload: this.json.hash, row, epoch, key, columns, stream })
   }
 
   /** A row that was not foreseen: for tools that look at single samples. */

@@ -8,10 +8,10 @@ import { DecodeError, SourceError } from '../../basics/errors.js'
 import { after, attempt, type Maybe, together } from '../../basics/maybe.js'
 import { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
-import { leavesOf } from '../around.js'
 import { loadUnit, plannedUnit, unitBytes } from '../load-unit.js'
 import { needOf } from '../row-reader.js'
 import type { ArrayColumn, ByteRange, Column, Columns, Source, UnitRef } from '../source.js'
+import { leavesOf } from '../source-wrapper.js'
 import { ValueBuilder } from './value-builder.js'
 
 /** Rows, and bytes of their own ranges, that are read together at most. */

@@ -4,9 +4,9 @@
  * Not to be written in a definition: `openSource` makes it.
  */
 import { SourceError } from '../../basics/errors.js'
-import { Around } from '../around.js'
 import { attachedIndex } from '../index/file.js'
 import type { IndexColumn, Manifest, Source, SourceKind } from '../source.js'
+import { SourceWrapper } from '../source-wrapper.js'
 import type { TokenRows } from '../token-rows.js'
 
 /** A column whose values lie in an index file: `value`, and `null` (1: no value) where rows lack one. */
@@ -33,7 +33,7 @@ export const valued: SourceKind<never> = {
   },
 }
 
-class ValuedSource extends Around {
+class ValuedSource extends SourceWrapper {
   constructor(
     source: Source,
     private readonly values: readonly ValueColumn[],

@@ -74,13 +74,13 @@ function bind(library: LibraryHandle): Zlib {
         stream.writeUInt32LE(into.length, AVAIL_OUT)
         const result = inflate(stream, Z_BLOCK) as number
         if (result !== OK && result !== STREAM_END && result !== BUFFER_ERROR) return undefined
-        const told = stream.readInt32LE(DATA_TYPE)
+        const reported = stream.readInt32LE(DATA_TYPE)
         const last = result === STREAM_END
         return {
           read: from.length - stream.readUInt32LE(AVAIL_IN),
           written: into.length - stream.readUInt32LE(AVAIL_OUT),
-          ...((last || (told & ENDED) !== 0) && {
-            ended: { last: last || (told & LAST) !== 0, bits: told & BITS },
+          ...((last || (reported & ENDED) !== 0) && {
+            ended: { last: last || (reported & LAST) !== 0, bits: reported & BITS },
           }),
         }
       },

@@ -17,18 +17,18 @@ const LOOK = 1
 let own: Int32Array | undefined
 
 /** One for each thread. */
-export function newDoor(): Int32Array {
+export function newTerminationGuard(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(4)).fill(INSIDE)
 }
 
 /** This thread has loaded its modules. From now on, this is its door. */
-export function useDoor(door: Int32Array): void {
+export function useTerminationGuard(door: Int32Array): void {
   own = door
   if (Atomics.compareExchange(door, 0, INSIDE, OPEN) === SHUT) stay(door)
 }
 
 /** A thread has ended: nothing is to be waited for. */
-export function leaveDoor(door: Int32Array): void {
+export function leaveTerminationGuard(door: Int32Array): void {
   Atomics.store(door, 0, SHUT)
 }
 
@@ -54,7 +54,7 @@ function stay(door: Int32Array): never {
  * Shuts a thread's door, so that it can be terminated. False: it was inside for so many ms, blocked, and will do nothing
  * more once it comes out; to terminate it would be wrong.
  */
-export async function shutDoor(door: Int32Array, ms: number): Promise<boolean> {
+export async function closeTerminationGuard(door: Int32Array, ms: number): Promise<boolean> {
   const end = performance.now() + ms
   while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE) {
     if (performance.now() > end) return Atomics.exchange(door, 0, SHUT) !== INSIDE
@@ -64,7 +64,7 @@ export async function shutDoor(door: Int32Array, ms: number): Promise<boolean> {
 }
 
 /** The same where nothing asynchronous is left. */
-export function shutDoorNow(door: Int32Array, ms: number): void {
+export function closeTerminationGuardNow(door: Int32Array, ms: number): void {
   const end = performance.now() + ms
   while (Atomics.compareExchange(door, 0, OPEN, SHUT) === INSIDE && performance.now() < end)
     Atomics.wait(door, 0, INSIDE, LOOK)

@@ -23,8 +23,8 @@ export function gpuPlaces(root = '/'): GpuPlace[] {
   return entries(root, GPUS)
     .sort()
     .flatMap(bus => {
-      const told = readText(root, `${GPUS}/${bus}/information`) ?? ''
-      const word = (name: string) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(told)?.[1].trim()
+      const reported = readText(root, `${GPUS}/${bus}/information`) ?? ''
+      const word = (name: string) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(reported)?.[1].trim()
       const minor = word('Device Minor')
       if (files.length > 0 && minor !== undefined && !files.includes(`nvidia${minor}`)) return []
       const node = deviceNode(bus, root)?.node ?? null

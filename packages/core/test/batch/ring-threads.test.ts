@@ -38,7 +38,7 @@ test('makers that are ended anywhere lose nothing, and every row is made', async
     next++
   }
   const dead = new Set<number>()
-  const bury = async (maker: number): Promise<void> => {
+  const cleanUpDeadMaker = async (maker: number): Promise<void> => {
     while (ring.abandon(maker, other => !dead.has(other)) === UNDECIDED) await setImmediate()
   }
   const workers = await Promise.all(Array.from({ length: MAKERS }, (_, maker) => start(maker)))
@@ -48,7 +48,7 @@ test('makers that are ended anywhere lose nothing, and every row is made', async
       for (const until = next + 1 + (death % 5); next < until; take()) await setImmediate()
       await workers[maker].terminate()
       dead.add(maker)
-      await bury(maker)
+      await cleanUpDeadMaker(maker)
       dead.delete(maker)
       workers[maker] = await start(maker)
     }
@@ -59,7 +59,7 @@ test('makers that are ended anywhere lose nothing, and every row is made', async
     await Promise.all(workers.map(worker => worker.terminate()))
   }
   for (let maker = 0; maker < MAKERS; maker++) dead.add(maker)
-  for (const maker of dead) await bury(maker)
+  for (const maker of dead) await cleanUpDeadMaker(maker)
   expect(new BigInt64Array(memory.buffer, At.Redo, MAX_REDO).every(word => word === 0n)).toBe(true)
   expect([...ring.words.slice(Word.Holder, Word.Holder + CAPACITY)]).toEqual(Array(CAPACITY).fill(0))
 })

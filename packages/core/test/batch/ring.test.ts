@@ -399,7 +399,7 @@ describe('ring', () => {
               at.delete(maker)
             }
           }
-          const bury = (maker: number): void => {
+          const cleanUpDeadMaker = (maker: number): void => {
             ring.abandon(maker)
             at.delete(maker)
           }
@@ -414,10 +414,10 @@ describe('ring', () => {
             const now = at.get(maker)
             if (act === 'go') go(maker)
             else if (act === 'die' && now) now.dead = true
-            else if (act === 'bury' && now?.dead) bury(maker)
+            else if (act === 'bury' && now?.dead) cleanUpDeadMaker(maker)
             else if (act === 'take') take()
           }
-          for (const [maker, { dead }] of at) if (dead) bury(maker)
+          for (const [maker, { dead }] of at) if (dead) cleanUpDeadMaker(maker)
           const reached = next
           for (let i = 0; i < 200; i++) {
             go(i % 3)

@@ -87,7 +87,7 @@ describe.each([0, 2])('with %i workers', workers => {
 
   test('whatever is thrown', async () => {
     const things = ["new Error('mine')", "'a string'", 'null', 'undefined', 'Object.create(null)']
-    const told = ['mine', 'a string', 'null', 'undefined', 'it threw something that can’t be shown']
+    const reported = ['mine', 'a string', 'null', 'undefined', 'it threw something that can’t be shown']
     const fn = `value => { if (value < 5) throw [${things}][value]; return value }`
     for (const body of [fn, `async ${fn}`]) {
       const feed = await withMap(body, "onError: { policy: 'drop', budget: 10 }")
@@ -95,7 +95,7 @@ describe.each([0, 2])('with %i workers', workers => {
         for await (const _ of loader);
         const messages = new Map(loader.stats().bad.samples.map(({ id, message }) => [id, message]))
         // Samples 16 and on have the same labels.
-        for (const [i, words] of told.entries())
+        for (const [i, words] of reported.entries())
           for (const id of [i, i + 16])
             expect(messages.get(String(id))).toMatch(`map of field "label" failed: ${words}`)
       })

@@ -62,10 +62,10 @@ it('names members of the sample that are not adjacent', async () => {
 
 it('says of a shard that its members are not adjacent', async () => {
   const notices = async (name: string, members: string) => {
-    const told: string[] = []
+    const reported: string[] = []
     shard(name, members)
-    await openSource({ tar: name }, { root, wanted: [], notice: text => told.push(text) })
-    return told
+    await openSource({ tar: name }, { root, wanted: [], notice: text => reported.push(text) })
+    return reported
   }
   expect(await notices('split.tar', 'a.jpg b.jpg b.cls c.jpg a.cls c.cls')).toEqual([
     expect.stringMatching(

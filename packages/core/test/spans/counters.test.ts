@@ -96,8 +96,8 @@ test('a lane has CPU time, and garbage apart from work', async () => {
     expect(counters.cpu).toBeGreaterThan(10)
     expect(counters.delay).toBeGreaterThanOrEqual(0)
     // What records tell is the same time.
-    const told = file.reader.readSince().records.reduce((sum, { cpu }) => sum + (cpu || 0), 0)
-    expect(told).toBeCloseTo(counters.cpu, 1)
+    const reported = file.reader.readSince().records.reduce((sum, { cpu }) => sum + (cpu || 0), 0)
+    expect(reported).toBeCloseTo(counters.cpu, 1)
   }
   expect(counters.rings[0]).toMatchObject({ ring: 0, ms: { gc: 7, read: 0 } })
 })
@@ -228,10 +228,10 @@ def plain(one):
         [plain(v) for v in one] if isinstance(one, list) else one
 with millrace.spans(sys.argv[1]) as spans:
     print(json.dumps([plain(spans.counters()), plain(spans.counters(5)), plain(spans.rings())]))`
-    const told = JSON.parse(run(code, file.path))
+    const reported = JSON.parse(run(code, file.path))
     const { slotBytes, stepsInEpoch, engineRing, ...ring } = file.reader.rings()[0]
     const renamed = { ...ring, slot_bytes: slotBytes, steps_in_epoch: stepsInEpoch, engine_ring: engineRing }
-    expect(told).toEqual([file.reader.counters(), file.reader.counters(5), [renamed]])
+    expect(reported).toEqual([file.reader.counters(), file.reader.counters(5), [renamed]])
     expect(ring).toMatchObject({ workers: 3, depth: 4, claims: 8, rows: 64, level: 'counters' })
     expect([slotBytes, stepsInEpoch]).toEqual([2 ** 33, 100])
   })

@@ -130,10 +130,10 @@ describe('a lane', () => {
     }
     lane.flush()
     const { records } = file.reader.readSince()
-    const told = (kind: string) =>
+    const reported = (kind: string) =>
       records.filter(record => record.kind === kind).map(({ batch, joined }) => [batch, joined])
-    expect(told('wait')).toEqual(told('step'))
-    expect(told('step').length).toBeLessThan(40)
+    expect(reported('wait')).toEqual(reported('step'))
+    expect(reported('step').length).toBeLessThan(40)
   })
 
   test('keeps long spans as they were', () => {

@@ -163,7 +163,9 @@ test('an engine tells its clients where its spans are, and which are theirs', as
     [opened[0].spans.ring, 'feed 0', true],
     [opened[1].spans.ring, 'feed 1', true],
   ])
-  for (const { spans: told } of opened)
-    await until(() => spans.readSince(undefined, told.ring).records.some(({ kind }) => kind === 'transform'))
+  for (const { spans: reported } of opened)
+    await until(() =>
+      spans.readSince(undefined, reported.ring).records.some(({ kind }) => kind === 'transform'),
+    )
   for (const client of clients) client.end()
 })

@@ -89,7 +89,7 @@ const readerOf = (store: Store) => {
     },
   }
 }
-const turn = () => new Promise(setImmediate)
+const generation = () => new Promise(setImmediate)
 
 describe('Reader', () => {
   it('returns the bytes of every range, in input order, whatever the limits', () => {
@@ -202,7 +202,7 @@ describe('Reader over a store that is far away', () => {
     const store = new FarStore()
     const blamed: number[] = []
     const views = over(store).read(far, range => blamed.push(range))
-    await turn()
+    await generation()
     expect(store.asked.map(({ name, offset, how }) => [name, offset, how.was])).toEqual([
       ['x', 0, undefined],
       ['x', 2000, undefined],
@@ -210,7 +210,7 @@ describe('Reader over a store that is far away', () => {
     ])
     for (const { answer } of [store.asked[1], store.asked[0]]) {
       answer()
-      await turn()
+      await generation()
     }
     // The range that is still awaited is the one to blame.
     expect(blamed).toEqual([0, 2, 1, 0, 1])
@@ -226,9 +226,9 @@ describe('Reader over a store that is far away', () => {
       settled = true
       return error as Error
     })
-    await turn()
+    await generation()
     store.asked[0].answer(new Error('503 slow down'))
-    await turn()
+    await generation()
     expect(settled).toBe(false)
     for (const { answer } of store.asked.slice(1)) answer()
     expect(await views).toMatchObject({
@@ -242,9 +242,9 @@ describe('Reader over a store that is far away', () => {
     const store = new FarStore()
     const reader = over(store)
     const first = reader.read(far)
-    await turn()
+    await generation()
     const second = reader.read([{ file: 'y', offset: 500, length: 64 }])
-    await turn()
+    await generation()
     for (const { answer } of store.asked) answer()
     expect((await second).map(view => [...view])).toEqual([[...objects.y.subarray(500, 564)]])
     const views = await first
@@ -263,12 +263,12 @@ describe('Reader over a store that is far away', () => {
     near.statNow = () => ({ bytes: 5000, version: '1' })
     const reader = new Reader({ of: name => (name === 'x' ? distant : near) })
     const views = Promise.resolve(reader.read(far.map(range => ({ ...range, was: undefined }))))
-    let told: unknown
+    let reported: unknown
     void views.catch(error => {
-      told = error
+      reported = error
     })
-    await turn()
-    expect(told).toBeUndefined()
+    await generation()
+    expect(reported).toBeUndefined()
     for (const { answer } of distant.asked) answer()
     await expect(views).rejects.toThrow('y is gone')
   })
@@ -276,13 +276,13 @@ describe('Reader over a store that is far away', () => {
   it.each([
     ['ESTALE', 'its ETag is v2 now', /^y changed during the run: its ETag is v2 now\..*start again/],
     ['ENOENT', 'no such key', /^y changed during the run: it is gone\./],
-  ])('takes %s of an indexed object for a change', async (code, message, told) => {
+  ])('takes %s of an indexed object for a change', async (code, message, reported) => {
     const store = new FarStore()
     const views = over(store).read([{ file: 'y', offset: 0, length: 9, was: 'v1' }])
-    await turn()
+    await generation()
     store.asked[0].answer(Object.assign(new Error(message), { code }))
     await expect(views).rejects.toThrow(ChangedError)
-    await expect(views).rejects.toThrow(told)
+    await expect(views).rejects.toThrow(reported)
   })
 
   it('looks at sizes and versions before it takes much memory, and whether an empty object grew', async () => {
@@ -294,7 +294,7 @@ describe('Reader over a store that is far away', () => {
     await expect(old).rejects.toThrow(ChangedError)
     expect(store.asked).toEqual([])
     const empty = reader.read([{ file: 'x', offset: 0, length: 0, was: 'v1' }])
-    await turn()
+    await generation()
     expect(store.asked.map(({ into, how }) => [into.length, how.was])).toEqual([[0, 'v1']])
     store.asked[0].answer()
     expect((await empty).map(view => view.length)).toEqual([0])

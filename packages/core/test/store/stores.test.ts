@@ -91,10 +91,12 @@ describe('Stores', () => {
       addStore(`fails-${i}`, { attach: () => ({ ...whole, stat: fails, read: fails }) as unknown as Store })
       const stores = new Stores()
       const file = `fails-${i}://x`
-      const told = i === 1 ? 'undefined' : 'no'
-      await expect((async () => statOf(stores, file))()).rejects.toThrow(`${file}: can't look at it: ${told}`)
+      const reported = i === 1 ? 'undefined' : 'no'
+      await expect((async () => statOf(stores, file))()).rejects.toThrow(
+        `${file}: can't look at it: ${reported}`,
+      )
       await expect(readRange(stores, { file, offset: 1, length: 2 }, new Uint8Array(2))).rejects.toThrow(
-        `${file}: can't read 2 bytes at offset 1: ${told}`,
+        `${file}: can't read 2 bytes at offset 1: ${reported}`,
       )
     }
   })

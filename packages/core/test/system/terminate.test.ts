@@ -46,11 +46,11 @@ test('while it makes views of foreign memory, which it is not ended in', () => {
   writeFileSync(
     join(folder, 'thread.mjs'),
     `import { workerData } from 'node:worker_threads'
-import { unbroken, useDoor } from ${door}
+import { unbroken, useTerminationGuard } from ${door}
 import { addressOf, koffi } from ${native}
 const memory = new ArrayBuffer(64)
 const address = addressOf(memory)
-useDoor(workerData.door)
+useTerminationGuard(workerData.door)
 Atomics.store(workerData.begun, 0, 1)
 Atomics.notify(workerData.begun, 0)
 for (;;) unbroken(() => koffi.view(address, 64))`,
@@ -58,14 +58,14 @@ for (;;) unbroken(() => koffi.view(address, 64))`,
   writeFileSync(
     join(folder, 'main.mjs'),
     `import { Worker } from 'node:worker_threads'
-import { newDoor, shutDoor } from ${door}
+import { newTerminationGuard, closeTerminationGuard } from ${door}
 for (let i = 0; i < 40; i++) {
   const begun = new Int32Array(new SharedArrayBuffer(4))
-  const door = newDoor()
+  const door = newTerminationGuard()
   const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: { begun, door } })
   await Atomics.waitAsync(begun, 0, 0).value
   await new Promise(resolve => setTimeout(resolve, i % 5))
-  if (await shutDoor(door, 60_000)) await worker.terminate()
+  if (await closeTerminationGuard(door, 60_000)) await worker.terminate()
   else throw new Error('it never came out')
 }
 console.log('ended')`,
@@ -86,19 +86,19 @@ test('while it loads the modules that declare native functions, which it is not 
     join(folder, 'thread.mjs'),
     `import { workerData } from 'node:worker_threads'
 await import(${child})
-const { useDoor } = await import(${door})
-useDoor(workerData)
+const { useTerminationGuard } = await import(${door})
+useTerminationGuard(workerData)
 setInterval(() => {}, 1000)`,
   )
   writeFileSync(
     join(folder, 'main.mjs'),
     `import { Worker } from 'node:worker_threads'
-import { newDoor, shutDoor } from ${door}
+import { newTerminationGuard, closeTerminationGuard } from ${door}
 for (let i = 0; i < 60; i++) {
-  const door = newDoor()
+  const door = newTerminationGuard()
   const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: door })
   await new Promise(resolve => setTimeout(resolve, i))
-  if (await shutDoor(door, 60_000)) await worker.terminate()
+  if (await closeTerminationGuard(door, 60_000)) await worker.terminate()
   else throw new Error('it never came out')
 }
 console.log('ended')`,

@@ -82,9 +82,14 @@ function noParquet(file: string, why: string): SourceError {
 }
 
 /** Parses the footer of a file that has `bytes` bytes. */
-export function parseFooter(footer: Uint8Array, bytes: number, file: string, told?: OnStatistics): Footer {
+export function parseFooter(
+  footer: Uint8Array,
+  bytes: number,
+  file: string,
+  reported?: OnStatistics,
+): Footer {
   try {
-    return new FooterParser(footer, bytes, told).parse()
+    return new FooterParser(footer, bytes, reported).parse()
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof SourceError)) throw error
     const offset = bytes - TAIL - footer.length
@@ -111,7 +116,7 @@ class FooterParser {
   constructor(
     footer: Uint8Array,
     private readonly bytes: number,
-    private readonly told?: OnStatistics,
+    private readonly reported?: OnStatistics,
   ) {
     this.thrift = new Thrift(footer)
   }
@@ -282,19 +287,19 @@ class FooterParser {
 
   /** The count of nulls. Least and greatest values are told where they are asked for, and else not looked at. */
   private readStatistics(group: number, leaf: number): number {
-    const { thrift, told } = this
+    const { thrift, reported } = this
     let nulls = -1
     let min: Uint8Array | undefined
     let max: Uint8Array | undefined
     const outer = thrift.struct()
     for (let id = thrift.field(); id !== 0; id = thrift.field()) {
       if (id === 3) nulls = thrift.count()
-      else if (id === 5 && told !== undefined) max = thrift.binary()
-      else if (id === 6 && told !== undefined) min = thrift.binary()
+      else if (id === 5 && reported !== undefined) max = thrift.binary()
+      else if (id === 6 && reported !== undefined) min = thrift.binary()
       else thrift.skip()
     }
     thrift.leave(outer)
-    told?.(group, leaf, { min, max, nulls })
+    reported?.(group, leaf, { min, max, nulls })
     return nulls
   }
 }

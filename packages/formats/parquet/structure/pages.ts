@@ -58,10 +58,10 @@ export async function findPages(chunk: ChunkPlace, read: ReadAt): Promise<Pages 
     if (length > end - at) throw new DecodeError(`the page at byte ${at} reaches beyond its column chunk`)
     if (header.type === DICTIONARY_PAGE) pages.dictionary = { at, length, raw: header.raw }
     else if (header.type === DATA_PAGE || header.type === DATA_PAGE_V2) {
-      const told = chunk.repetition === 0 ? header.values : header.rows
+      const reported = chunk.repetition === 0 ? header.values : header.rows
       const body = at + length - header.compressed
-      const starts = told < 0 && !known?.has(at) ? await readStarts(chunk, header, body, read) : undefined
-      const rows = starts?.rows ?? told
+      const starts = reported < 0 && !known?.has(at) ? await readStarts(chunk, header, body, read) : undefined
+      const rows = starts?.rows ?? reported
       const first = known?.get(at) ?? (rows < 0 || row < 0 ? undefined : row)
       if (first === undefined) return undefined
       if (starts?.isWithin) joinLast(pages, at + length, header)

@@ -82,15 +82,15 @@ describe('rows of an axis', () => {
   })
 
   it('of a compound have the members that can be read; one that is wanted and can not is named', async () => {
-    const told = async (...wanted: string[]): Promise<string> => {
+    const reported = async (...wanted: string[]): Promise<string> => {
       const notices: string[] = []
       const notice = (text: string) => notices.push(text)
       const { source } = await openHdf5('mixed.h5', goldenCopies('mixed.h5'), { wanted, notice })
       expect(source.columns).toEqual(['people.id'])
       return notices.join()
     }
-    expect(await told('people.id')).toBe('')
-    expect(await told('people.name')).toMatch(
+    expect(await reported('people.id')).toBe('')
+    expect(await reported('people.name')).toMatch(
       /"people\.name" can't be read: values of varying length in a comp/,
     )
   })

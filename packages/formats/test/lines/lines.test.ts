@@ -233,19 +233,19 @@ describe('jsonl', () => {
     writeFiles(root, { 'a.jsonl': [...rows.map(row => JSON.stringify(row)), deep, '[1]'].join('\n') })
     const source = await open({ jsonl: 'a.jsonl' })
     const types = Object.fromEntries(source.layout?.()?.schema.map(({ name, type }) => [name, type]) ?? [])
-    const told = (type: string): string => `${type}, by the first rows`
+    const reported = (type: string): string => `${type}, by the first rows`
     expect(types).toEqual({
-      i: told('int'),
-      f: told('float'),
-      t: told('text'),
-      b: told('bool'),
-      l: told('list<int>'),
-      n: told('list<list<float>>'),
-      o: told('object'),
-      m: told('int or text'),
-      e: told('list'),
+      i: reported('int'),
+      f: reported('float'),
+      t: reported('text'),
+      b: reported('bool'),
+      l: reported('list<int>'),
+      n: reported('list<list<float>>'),
+      o: reported('object'),
+      m: reported('int or text'),
+      e: reported('list'),
       late: 'JSON',
-      deep: told('list<list<list<list<list<list<list>>>>>>'),
+      deep: reported('list<list<list<list<list<list<list>>>>>>'),
     })
   })
 

@@ -13,7 +13,7 @@ import { addStore, Stores } from '../../../core/store/stores.js'
 import { conforms, readRow } from '../../../core/test/source/conformance.js'
 import { isDelivered } from '../../../core/test/source/delivered.js'
 import { verify } from '../../../tools/prepare/verify/verify.js'
-import { sameNumbers, type Told, told } from '../shards/told-values.js'
+import { reported, sameNumbers, type Told } from '../shards/told-values.js'
 
 /** A copy: chunks of Arrow get an index beside them. */
 const golden = temporaryFolder()
@@ -45,7 +45,7 @@ for (const [name, rows] of Object.entries(expected)) {
     rows.forEach((row, i) => {
       const found = Object.entries(readRow(source, i, source.columns)).map(([column, value]) => [
         column,
-        told(value),
+        reported(value),
       ])
       expect(Object.fromEntries(found), `row ${i}`).toEqual(sameNumbers(row))
     })
@@ -66,7 +66,9 @@ it('blocks of tokens go over the borders of what was written, and their rest is 
   }
   expect(index.chunks.length).toBeGreaterThan(1)
   expect(
-    Array.from({ length: source.count }, (_, row) => numbers(told(readRow(source, row, ['tokens']).tokens))),
+    Array.from({ length: source.count }, (_, row) =>
+      numbers(reported(readRow(source, row, ['tokens']).tokens)),
+    ),
   ).toEqual(blocks)
   await expect(open({ litdata: { path: 'tree', block: 4 } })).rejects.toThrow(
     '"block" is for chunks of tokens',
@@ -201,7 +203,7 @@ describe('a store that is far away', () => {
       for (const [row, values] of expected[name].entries()) {
         const { sample } = await reader.read(row, far.columns)
         const found = Object.fromEntries(
-          Object.entries(sample).map(([column, value]) => [column, told(value)]),
+          Object.entries(sample).map(([column, value]) => [column, reported(value)]),
         )
         expect(found).toEqual(sameNumbers(values))
       }

@@ -15,7 +15,7 @@ import { addStore, Stores } from '../../../core/store/stores.js'
 import { conforms, readRow } from '../../../core/test/source/conformance.js'
 import { isDelivered } from '../../../core/test/source/delivered.js'
 import { verify } from '../../../tools/prepare/verify/verify.js'
-import { sameNumbers, type Told, told } from '../shards/told-values.js'
+import { reported, sameNumbers, type Told } from '../shards/told-values.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/mds')
 const expected = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as Record<
@@ -58,11 +58,11 @@ for (const [name, rows] of Object.entries(expected)) {
       const columns = Object.keys(row)
       const found = Object.entries(readRow(source, i, columns)).map(([column, value]) => [
         column,
-        told(value),
+        reported(value),
       ])
       expect(Object.fromEntries(found), `row ${i}`).toEqual(sameNumbers(row))
       for (const column of columns)
-        expect(told(readRow(source, i, [column])[column])).toEqual(sameNumbers(row)[column])
+        expect(reported(readRow(source, i, [column])[column])).toEqual(sameNumbers(row)[column])
     })
   })
 }
@@ -253,7 +253,7 @@ describe('a store that is far away', () => {
     for (const [row, values] of expected[name].entries()) {
       const { sample } = await reader.read(row, Object.keys(values))
       expect(
-        Object.fromEntries(Object.entries(sample).map(([column, value]) => [column, told(value)])),
+        Object.fromEntries(Object.entries(sample).map(([column, value]) => [column, reported(value)])),
       ).toEqual(values)
     }
   })

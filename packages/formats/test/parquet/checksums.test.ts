@@ -38,8 +38,8 @@ for (const version of ['1', '2']) {
     bytes[bytes.indexOf(value)]++
     const wrong = join(root, `wrong-${version}.parquet`)
     writeFileSync(wrong, bytes)
-    const told = /wrong-.\.parquet.*column "x".*another checksum \(CRC-32\) than its header says/
-    await expect(sum(feed(wrong))).rejects.toThrow(told)
+    const reported = /wrong-.\.parquet.*column "x".*another checksum \(CRC-32\) than its header says/
+    await expect(sum(feed(wrong))).rejects.toThrow(reported)
     expect(await sum(feed(wrong, false))).toBe(499_501)
     const { bad } = await verify(feed(wrong, false).source, { root, workers: 0 })
     expect(JSON.stringify(bad)).toContain('another checksum')

@@ -26,7 +26,7 @@ interface Expected {
 const { files } = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as Expected
 
 /** A value as expected.json has it. */
-function told(value: Column | undefined, expected: unknown): unknown {
+function reported(value: Column | undefined, expected: unknown): unknown {
   if (value === undefined) return null
   if (value instanceof Uint8Array) {
     return typeof expected === 'string'
@@ -83,7 +83,7 @@ describe('values are those that pyarrow reads', () => {
         const { sample } = await reader.read(row, names)
         for (const column of names) {
           const expected = columns[column][row]
-          const value = told(sample[column], expected)
+          const value = reported(sample[column], expected)
           if (!isDeepStrictEqual(value, expected)) expect(value, `${column} of row ${row}`).toEqual(expected)
         }
       }
@@ -98,7 +98,7 @@ describe('values are those that pyarrow reads', () => {
     await expect(read(0)).rejects.toThrow('lists of different lengths lie side by side')
     await expect(read(1)).rejects.toThrow('a list in the list is null')
     await expect(read(2)).rejects.toThrow('element 3 of the list is null')
-    expect(told(await read(3), [[1], [2]])).toEqual([[1], [2]])
+    expect(reported(await read(3), [[1], [2]])).toEqual([[1], [2]])
   })
 
   it('has no rows in a file without any', async () => {
@@ -107,6 +107,6 @@ describe('values are those that pyarrow reads', () => {
     expect(both.count).toBe(1)
     using stores = new Stores()
     const { sample } = await new RowReader(both, new Reader(stores)).read(0, ['text'])
-    expect(told(sample.text, '')).toBe(files['one-row'].columns.text[0])
+    expect(reported(sample.text, '')).toBe(files['one-row'].columns.text[0])
   })
 })

@@ -85,7 +85,7 @@ describe('statistics of a row group', () => {
       repetition: 0,
       elements: 0,
     }
-    const told = (one: number | bigint | string): number | string =>
+    const reported = (one: number | bigint | string): number | string =>
       typeof one === 'string' ? one : (seen?.(one) ?? Number(one))
     const sign = fc.constantFrom('>', '>=', '<', '<=', '=', '!=')
     fc.assert(
@@ -96,12 +96,13 @@ describe('statistics of a row group', () => {
         fc.nat(9),
         (values, other, sign, pick) => {
           const sorted = [...values].sort(before)
-          const bound = told([...values, other][pick % (values.length + 1)])
+          const bound = reported([...values, other][pick % (values.length + 1)])
           const statistics = { min: bytes(sorted[0]), max: bytes(sorted[sorted.length - 1]) }
           for (const condition of [bound, [bound], { [sign]: bound }] as ConditionJson[]) {
             const type = typeof bound as 'number' | 'string'
             const holds = compileCondition(condition, { type }, name)
-            if (values.some(one => holds(told(one)))) expect(mayMatch(leaf, condition, statistics)).toBe(true)
+            if (values.some(one => holds(reported(one))))
+              expect(mayMatch(leaf, condition, statistics)).toBe(true)
           }
         },
       ),

@@ -16,11 +16,11 @@ import { readRow } from '../../../core/test/source/conformance.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/paths')
 let root = ''
-let told: string[] = []
+let reported: string[] = []
 
 beforeEach(() => {
   root = temporaryFolder()
-  told = []
+  reported = []
   process.env.MILLRACE_CACHE = join(root, 'cache')
   cpSync(golden, join(root, 'data'), { recursive: true })
   writeFiles(root, { secret: 'not yours', 'data/pics/a.jpg': 'picture a', 'data/pics/c.jpg': 'picture c' })
@@ -53,7 +53,7 @@ describe.each([
     const context = {
       root,
       wanted: ['image'],
-      progress: (_: number, __: number, what: string) => told.push(what),
+      progress: (_: number, __: number, what: string) => reported.push(what),
     }
     return attachSource(structuredClone(await openSource(source, context)))
   }
@@ -111,9 +111,9 @@ describe.each([
     expect(() => textOf(before, 3)).toThrow('is no file')
     writeFileSync(join(root, 'data/pics/none.jpg'), 'late')
     expect(textOf(await open(), 3)).toBe('late')
-    told = []
+    reported = []
     await open()
-    expect(told.filter(what => what.startsWith('looking for'))).toEqual([])
+    expect(reported.filter(what => what.startsWith('looking for'))).toEqual([])
   })
 
   it('tells that a file has changed, and then looks anew', async () => {

@@ -21,7 +21,7 @@ const NAMES: Record<string, string> = {
   bool: 'bool',
 } satisfies Record<keyof typeof DTYPES | 'u64', string>
 
-export function told(value: Column): Told {
+export function reported(value: Column): Told {
   const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
   if (value instanceof Uint8Array) return { bytes: base64(value) }
   if (typeof value !== 'object') return { number: String(value) }

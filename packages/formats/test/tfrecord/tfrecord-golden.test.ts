@@ -22,7 +22,7 @@ const files = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 /** A column in the form of expected.json. */
-function told(value: Column): Expected {
+function reported(value: Column): Expected {
   if (value instanceof Uint8Array) return { bytes: [base64(value)] }
   if (typeof value !== 'object' || !isTiled(value)) throw new Error(`a value of ${typeof value}`)
   const data = value.tiles[0].data as Uint8Array
@@ -47,19 +47,19 @@ for (const [file, rows] of Object.entries(files).filter(([, rows]) => rows.lengt
         if (value !== null && 'bytes' in value && value.bytes.length !== 1) {
           const columns = [...value.bytes.keys(), value.bytes.length].map(i => `${name}[${i}]`)
           const sample = readRow(source, row, columns)
-          expect(columns.map(column => sample[column] && told(sample[column]))).toEqual([
+          expect(columns.map(column => sample[column] && reported(sample[column]))).toEqual([
             ...value.bytes.map(one => ({ bytes: [one] })),
             undefined,
           ])
           continue
         }
         const sample = readRow(source, row, [name])
-        expect(name in sample ? told(sample[name]) : null, `${name} of row ${row}`).toEqual(value)
+        expect(name in sample ? reported(sample[name]) : null, `${name} of row ${row}`).toEqual(value)
       }
       // All at once give what each gives alone, and none that was not asked for.
       const single = Object.keys(features).filter(name => !(features[name] && 'bytes' in features[name]))
       const all = readRow(source, row, [...single, 'no such feature'])
-      for (const name of Object.keys(all)) expect(told(all[name])).toEqual(features[name])
+      for (const name of Object.keys(all)) expect(reported(all[name])).toEqual(features[name])
     })
   })
 }

@@ -224,16 +224,16 @@ describe('data that is damaged', () => {
 
   it('is suspected where an array has no chunk at all', async () => {
     const folder = copyOf(GROUP.name)
-    const told = async (): Promise<string[]> => {
+    const reported = async (): Promise<string[]> => {
       const notices: string[] = []
       const notice = (text: string) => notices.push(text)
       await openSource({ zarr: folder }, { root: '/', wanted: [], notice })
       return notices
     }
     rmSync(join(folder, 'image/c/0'), { recursive: true })
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
     rmSync(join(folder, 'image/c'), { recursive: true })
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       expect.stringContaining(
         'image: column "image" has none of its 4 chunks, so that every value is the fill',
       ),

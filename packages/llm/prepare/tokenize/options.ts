@@ -27,7 +27,7 @@ export interface TokenizeOptions {
   root: string
   /** Read in place of files, where it is given. */
   stdin?: AsyncIterable<Uint8Array>
-  onProgress?: (told: TokenizeProgress) => void
+  onProgress?: (reported: TokenizeProgress) => void
   onNotice?: (text: string) => void
 }
 

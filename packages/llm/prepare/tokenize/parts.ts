@@ -95,7 +95,7 @@ export class PartWriter {
     private readonly tokenizer: Tokenizer,
     private readonly gathering: Gathering,
     /** Told how many tokens were written. */
-    private readonly told: (tokens: number) => void,
+    private readonly reported: (tokens: number) => void,
   ) {
     this.draft = Draft.open(partPath(folder, number))
   }
@@ -144,7 +144,7 @@ export class PartWriter {
     if (this.dtype === 'u32') this.write(new Uint8Array(tokens.buffer, 0, tokens.byteLength))
     else this.write(new Uint8Array(narrow(tokens).buffer))
     this.tokens += this.at
-    this.told(this.at)
+    this.reported(this.at)
     this.at = 0
   }
 

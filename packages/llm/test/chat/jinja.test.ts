@@ -24,8 +24,8 @@ test('expressions and statements', () => {
   for (const [template, text] of expected) {
     const got = render(template)
     if (got === text) continue
-    const told = `${template}: ${JSON.stringify(got)}, not ${JSON.stringify(text)}`
-    ;(got === null ? refused : text === null ? lax : wrong).push(told)
+    const reported = `${template}: ${JSON.stringify(got)}, not ${JSON.stringify(text)}`
+    ;(got === null ? refused : text === null ? lax : wrong).push(reported)
   }
   expect(wrong).toEqual([])
   // Of more than 6,000. What is refused here is odd (the remainder of a text and a list); where we print and Jinja does not, it

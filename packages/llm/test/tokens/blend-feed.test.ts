@@ -46,14 +46,14 @@ async function rowsOf(
   const notices: string[] = []
   const ids: string[] = []
   const first: number[] = []
-  const told = {
+  const reported = {
     root: folder,
     workers: 0,
     epochs: 1,
     notice: (text: string) => notices.push(text),
     ...options,
   }
-  await using(json, told, async loader => {
+  await using(json, reported, async loader => {
     for await (const batch of loader) {
       ids.push(...batch.ids)
       const input = batch.input as BigInt64Array
@@ -127,11 +127,11 @@ describe('a list of token files', () => {
   })
 
   it('what is said of it: epochs of a run, and of what comes too often', async () => {
-    const { notices: told } = await rowsOf(listed(), { epochs: undefined, steps: 300 })
-    expect(told[0]).toMatch(
+    const { notices: reported } = await rowsOf(listed(), { epochs: undefined, steps: 300 })
+    expect(reported[0]).toMatch(
       /^blend: this run \(3000 rows\) sees web 12(\.\d+)? times, wiki 4\.5\d* times, code 1[12](\.\d+)? times$/,
     )
-    expect(told.slice(1).map(text => text.match(/"(.*?)" is seen/)?.[1])).toEqual([
+    expect(reported.slice(1).map(text => text.match(/"(.*?)" is seen/)?.[1])).toEqual([
       'web',
       'wiki',
       'code',

@@ -20,9 +20,13 @@ import { temporaryFolder, writeFiles } from '../../../../test/support/folder.js'
 import { SlowStore } from '../../../../test/support/slow-store.mjs'
 import { ChangedError } from '../../../core/basics/errors.js'
 import { addStore } from '../../../core/store/stores.js'
-import { attachDocuments, type DocumentMarks, openDocuments } from '../../tokens/formats/documents.js'
+import {
+  attachDocuments,
+  type DocumentMarks,
+  documentLengths,
+  openDocuments,
+} from '../../tokens/formats/documents.js'
 import type { TokenFileOptions } from '../../tokens/formats/found.js'
-import { documentLengths } from '../../tokens/formats/lengths.js'
 import { openTokenFiles } from '../../tokens/formats/open.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/tokens')
@@ -56,7 +60,7 @@ function borders(lists: unknown[][]): number[][] {
   return lists.map(({ length }) => [at, (at += length)])
 }
 
-const told = (documents: Awaited<ReturnType<typeof documentsOf>>['documents'][number]): number[][] =>
+const reported = (documents: Awaited<ReturnType<typeof documentsOf>>['documents'][number]): number[][] =>
   Array.from({ length: documents.count }, (_, i) => [documents.start(i), documents.end(i)])
 
 describe('borders', () => {
@@ -68,7 +72,7 @@ describe('borders', () => {
       const wanted =
         name === 'modes' ? borders([[1, 2, 3], [0, 0], [0, 0], [0], [1, 2, 3, 4]]) : borders(sequences)
       expect(opened[0].by).toBe('index')
-      expect(told(documents[0])).toEqual(wanted)
+      expect(reported(documents[0])).toEqual(wanted)
       const lengths = await documentLengths(opened)
       expect(lengths.buffer).toBeInstanceOf(SharedArrayBuffer)
       expect([...lengths]).toEqual(wanted.map(([start, end]) => end - start))
@@ -84,7 +88,7 @@ describe('borders', () => {
     ['llmc-u32.bin', 'llmc-u32', { eod: 128000 }],
   ])('marks in %s', async (name, wanted, options) => {
     const { documents, opened } = await documentsOf(copies(name), name, options)
-    expect(told(documents[0])).toEqual(borders(expected[wanted]))
+    expect(reported(documents[0])).toEqual(borders(expected[wanted]))
     expect([...(await documentLengths(opened))]).toEqual(
       expected[wanted].map((list: number[]) => list.length),
     )
@@ -93,10 +97,10 @@ describe('borders', () => {
   test("lines of OLMo's .csv.gz, with holes between documents", async () => {
     const folder = copies('olmo.npy', 'olmo.csv.gz')
     const { documents } = await documentsOf(folder, 'olmo.npy', { dtype: 'u32' })
-    expect(told(documents[0])).toEqual(borders(expected.stream))
+    expect(reported(documents[0])).toEqual(borders(expected.stream))
     writeFiles(folder, { 'olmo.csv.gz': gzipSync('2,5,a,b,0\n5,5\n9,20,c\r\n') })
     const { documents: holes, opened } = await documentsOf(folder, 'olmo.npy', { dtype: 'u32' })
-    expect(told(holes[0])).toEqual([
+    expect(reported(holes[0])).toEqual([
       [2, 5],
       [5, 5],
       [9, 20],
@@ -111,7 +115,7 @@ describe('borders', () => {
     writeFiles(folder, { 'wide.bin': new Uint8Array(tokens.buffer) })
     utimesSync(join(folder, 'wide.bin'), 1e9, 1e9)
     const { documents } = await documentsOf(folder, 'wide.bin', { eod: 50256, dtype: 'i64' })
-    expect(told(documents[0])).toEqual([
+    expect(reported(documents[0])).toEqual([
       [0, 4],
       [4, 6],
     ])
@@ -123,7 +127,7 @@ describe('borders', () => {
     })
     const { documents, opened } = await documentsOf('.', ['away://u16', 'away://multi'])
     expect(opened.map(({ by }) => by)).toEqual(['kept', 'kept'])
-    expect(documents.map(told)).toEqual([borders(expected.u16.flat()), borders(expected.multi.flat())])
+    expect(documents.map(reported)).toEqual([borders(expected.u16.flat()), borders(expected.multi.flat())])
   })
 
   test('the document of a token, in the .idx and in what is kept', async () => {
@@ -134,7 +138,7 @@ describe('borders', () => {
       const {
         documents: [documents],
       } = await documentsOf(copies(...(name === 'u16' ? ['u16.bin', 'u16.idx'] : [name])), name, options)
-      const all = told(documents)
+      const all = reported(documents)
       const tokens = all.at(-1)?.[1] as number
       for (let token = 0; token < tokens; token++) {
         const found = documents.find(token)
@@ -227,7 +231,7 @@ describe('what is wrong is named', () => {
     const folder = temporaryFolder()
     writeMegatron(folder, 'wrong', lengths, change)
     const { documents, opened } = await documentsOf(folder, 'wrong')
-    expect(() => told(documents[0])).toThrow(message)
+    expect(() => reported(documents[0])).toThrow(message)
     await expect(documentLengths(opened)).rejects.toThrow(message)
   })
 
@@ -306,12 +310,12 @@ describe('the index that is kept', () => {
       documents: [started],
     } = await documentsOf(folder, 'nanogpt.bin', { eod: 50256, eodAt: 'start' }, text => notices.push(text))
     expect(notices.join()).toMatch(/rebuilt: it was made for another type of tokens, or other marks/)
-    expect(told(started)[0]).toEqual([0, expected.stream[1].length])
+    expect(reported(started)[0]).toEqual([0, expected.stream[1].length])
     writeFileSync(join(folder, 'nanogpt.bin'), readFileSync(join(folder, 'nanogpt.bin')).subarray(0, 200))
     const {
       documents: [shorter],
     } = await documentsOf(folder, 'nanogpt.bin', { eod: 50256 })
-    expect(told(shorter).at(-1)?.[1]).toBe(100)
+    expect(reported(shorter).at(-1)?.[1]).toBe(100)
   })
 })
 

@@ -105,8 +105,8 @@ describe('best fit', () => {
           }
           const padding = rows.length * length - wanted.length
           const share = (100 * padding) / (rows.length * length)
-          const told = /([\d.e-]+) % of their places are padding/.exec(reader.notices.join())
-          expect(Number(told?.[1])).toBeCloseTo(Number(share.toPrecision(2)), 5)
+          const reported = /([\d.e-]+) % of their places are padding/.exec(reader.notices.join())
+          expect(Number(reported?.[1])).toBeCloseTo(Number(share.toPrecision(2)), 5)
           expect(reader.source.id(0)).toBe(
             `${reader.source.where?.(0)?.file.match(/f0|f1|f2/) ? 'f0' : ''}#0`,
           )
@@ -316,9 +316,9 @@ describe('documents of a stream', () => {
     const rows = (await openRows(folder, json, ALL)).rows(ALL)
     for (const row of rows) expect(row).toEqual(oracle(row, documents, 5))
     const other: TokensJson = { ...json, path: 'n.bin', dtype: 'u16', eod: EOD }
-    const told = ['positionIds', 'segments', 'cuSeqlens', 'cuCount', 'cuLongest']
-    const only = (row: RowValues): RowValues => Object.fromEntries(told.map(name => [name, row[name]]))
-    expect((await openRows(folder, other, told)).rows(told)).toEqual(rows.map(only))
+    const reported = ['positionIds', 'segments', 'cuSeqlens', 'cuCount', 'cuLongest']
+    const only = (row: RowValues): RowValues => Object.fromEntries(reported.map(name => [name, row[name]]))
+    expect((await openRows(folder, other, reported)).rows(reported)).toEqual(rows.map(only))
   })
 
   test('must be known for such columns', async () => {

@@ -58,8 +58,8 @@ function readAll(file: number, into: Uint8Array, from: number): boolean {
 }
 
 /** Keeps a compiled vocabulary. Where that can't be, it is compiled again next time. */
-export function keepCompiled(path: string, { memory, ...told }: CompiledVocabulary): void {
-  const header = Buffer.from(JSON.stringify(told))
+export function keepCompiled(path: string, { memory, ...reported }: CompiledVocabulary): void {
+  const header = Buffer.from(JSON.stringify(reported))
   const front = Buffer.alloc(FRONT)
   front.writeUInt32LE(header.length)
   front.writeUInt32LE(crc32(header), 4)

@@ -10,9 +10,7 @@ import { FIRST_BYTES, refuseForeign } from './foreign.js'
 import { type Found, type ReadFormat, readerOf, type TokenFileOptions } from './found.js'
 import { isLlmc, readLlmc } from './llmc.js'
 import { readMegatron } from './megatron.js'
-import { readNanogpt } from './nanogpt.js'
-import { readNpy } from './npy.js'
-import { readOlmo } from './olmo.js'
+import { readNanogpt, readNpy, readOlmo } from './plain.js'
 import type { TokenFile, TokenFormat } from './token-file.js'
 
 const FORMATS: Readonly<Record<TokenFormat, ReadFormat>> = {
@@ -45,10 +43,10 @@ export async function tryTokenFiles(
   using stores = new Stores()
   const found = await findTokenFiles(paths, context.root, stores, options)
   // Of many files without a header the first is named.
-  let told = false
+  let reported = false
   const notice = (text: string): void => {
-    if (!told) context.notice?.(text)
-    told = true
+    if (!reported) context.notice?.(text)
+    reported = true
   }
   return await inParallel(found, ASKED_AT_ONCE, async one => {
     try {

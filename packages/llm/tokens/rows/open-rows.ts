@@ -11,8 +11,8 @@ import { readCorpus } from '../pack/corpus.js'
 import { obtainPack } from '../pack/kept-pack.js'
 import { packRules } from '../pack/places.js'
 import { type ConcatData, concatCount } from './concat-rows.js'
-import type { KeptRows } from './kept-rows.js'
 import type { MegatronData } from './megatron-rows.js'
+import type { KeptRows } from './packed-rows.js'
 import { type StreamRuns, streamOf } from './stream.js'
 
 export interface OpenedRows {
@@ -24,7 +24,7 @@ export interface OpenedRows {
   /** What decides which rows there are, besides the files: part of the order hash. */
   cut: unknown
   /** How rows are made, in a few words, for `inspect`. */
-  told: string
+  reported: string
   /** Memory of its tables. */
   bytes: number
 }
@@ -124,14 +124,14 @@ function concatRows(
     count,
     ...(moves && { seed }),
   }
-  const told = `one stream, cut ${moves ? 'at other places each epoch' : 'at the same places each epoch'}, tail ${tail === 'drop' ? 'dropped' : 'padded'}`
+  const reported = `one stream, cut ${moves ? 'at other places each epoch' : 'at the same places each epoch'}, tail ${tail === 'drop' ? 'dropped' : 'padded'}`
   const marks = documents && [documents, json.eod, json.eodAt]
   const trained = Math.min(count * length, tokens - 1)
   return {
     rows,
     trained,
     cut: { pack: 'concat', length, tail, seed: rows.seed, tokens, marks },
-    told,
+    reported,
     bytes: 0,
   }
 }
@@ -165,7 +165,7 @@ async function packedRows(
       { file: files[0].path },
     )
   const share = (100 * padding) / (count * length)
-  const told = ragged
+  const reported = ragged
     ? 'a document each, ragged'
     : `${pack === 'bestFit' ? 'whole documents, best fit' : 'a document each'}, ${percent(share)} padding`
   if (!ragged)
@@ -191,7 +191,7 @@ async function packedRows(
     checksum: index.header.checksum,
   }
   const cut = { pack, rules, documents: json.documents, marks: [json.eod, json.eodAt], lengths: meta.lengths }
-  return { rows, trained: count * length - padding, cut, told, bytes: index.header.bytes }
+  return { rows, trained: count * length - padding, cut, reported, bytes: index.header.bytes }
 }
 
 function percent(share: number): string {

@@ -52,10 +52,10 @@ export function compareBlocks(a: readonly Block[], b: readonly Block[]): Compari
 /** The part that explains most of a change; undefined: none is significant, or steps did not get longer where the rate fell. */
 export function mainCause({ rate, parts, step }: Comparison): PartChange | undefined {
   if (rate.ratio.value > 1 !== step.change < 0) return undefined
-  const told = parts.filter(
+  const reported = parts.filter(
     ({ significant, change }) => significant && Math.sign(change) === Math.sign(step.change),
   )
-  return told.sort((a, b) => Math.abs(b.change) - Math.abs(a.change))[0]
+  return reported.sort((a, b) => Math.abs(b.change) - Math.abs(a.change))[0]
 }
 
 /** Joins neighbours until there are at most so many blocks, of about as many each. */

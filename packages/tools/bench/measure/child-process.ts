@@ -7,10 +7,10 @@ import { loadRegistry } from '../../../core/system/node/registry.js'
 import { exitNow, ownProcess } from '../../../core/system/process/exit.js'
 import type { Message } from './task.js'
 
-export function serve<Task, Answer, Told>(
-  measure: (task: Task, told: (what: Told) => void) => Promise<Answer>,
+export function serve<Task, Answer, Report>(
+  measure: (task: Task, report: (what: Report) => void) => Promise<Answer>,
 ): void {
-  const send = (message: Message<Answer, Told>): Promise<void> =>
+  const send = (message: Message<Answer, Report>): Promise<void> =>
     new Promise(resolve => (process.send ? process.send(message, () => resolve()) : resolve()))
   ownProcess()
   process.on('disconnect', () => exitNow(1))

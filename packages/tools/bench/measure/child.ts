@@ -31,10 +31,10 @@ export function startRun(task: RunTask, progress: (share: number) => void): Chil
 }
 
 /** `script` calls `serve` of child-process.ts. `told`: what it says meanwhile. */
-export function startChild<Task, Answer, Told>(
+export function startChild<Task, Answer, Report>(
   script: URL,
   task: Task,
-  told: (what: Told) => void,
+  report: (what: Report) => void,
 ): Child<Answer> {
   // What a user's functions print on stdout is no word of ours. By "advanced", NaN and Infinity stay what they are.
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(script)], {
@@ -48,8 +48,8 @@ export function startChild<Task, Answer, Told>(
   })
   const answer = new Promise<Answer>((resolve, reject) => {
     let failed: MillraceError | undefined
-    child.on('message', (message: Message<Answer, Told>) => {
-      if (message.type === 'told') told(message.what)
+    child.on('message', (message: Message<Answer, Report>) => {
+      if (message.type === 'told') report(message.what)
       else if (message.type === 'answer') resolve(message.answer)
       else failed = errorOf(message.tag, message.message)
     })

@@ -7,10 +7,10 @@ import type { RunAnswer, RunTask } from './task.js'
 const OFTEN = 200
 
 let last = 0
-serve<RunTask, RunAnswer, number>((task, told) =>
+serve<RunTask, RunAnswer, number>((task, report) =>
   runOnce(task, share => {
     if (performance.now() - last < OFTEN) return
     last = performance.now()
-    told(share)
+    report(share)
   }),
 )

@@ -91,7 +91,7 @@ export interface RunAnswer {
 }
 
 /** What comes back from the process of a measurement: what it tells meanwhile, and how it ends. */
-export type Message<Answer, Told> =
-  | { type: 'told'; what: Told }
+export type Message<Answer, Report> =
+  | { type: 'told'; what: Report }
   | { type: 'answer'; answer: Answer }
   | { type: 'failed'; message: string; tag: string }

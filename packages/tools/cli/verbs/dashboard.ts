@@ -6,15 +6,15 @@ import { printable } from '../../../core/basics/errors.js'
 import { version } from '../../../core/basics/version.js'
 import type { Dashboard } from '../../../observe/dashboard/dashboard.js'
 import type { OwnRun } from '../../../observe/dashboard/run/own-run.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { command, type Outcome, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice } from '../progress.js'
 import { asJson, say } from '../say.js'
 
 const LOCAL = '127.0.0.1'
 /** Dollars for an hour of a GPU, unless told otherwise: what large clouds ask for an H100, about. */
 const PRICE = 3
-const DEPTH = 4
 const MOST_PORT = 65535
 
 export const dashboard = command({
@@ -44,10 +44,7 @@ export const dashboard = command({
       about: 'with FEED: length of a simulated training step',
       default: 0,
     },
-    workers: { type: 'text', value: 'N', about: 'with FEED: worker threads', default: 'auto' },
-    depth: { type: 'count', value: 'N', about: 'with FEED: batches made ahead', default: DEPTH, least: 1 },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('dashboard'),
   },
   examples: [
     ['millrace dashboard', 'the run on this machine, or a list of them'],
@@ -88,9 +85,9 @@ export const dashboard = command({
         `the page can be reached from other machines, without encryption: a person who has its address sees all of it. ` +
           `Safer: leave --host out, and forward the port by ssh`,
       )
-    const told = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
+    const started = { url, port: shown.port, token: shown.token, pid: process.pid, ...shown.runs }
     const { json } = values as { json?: boolean }
-    say(json ? asJson(told) : words(told, shown.port), process.stdout)
+    say(json ? asJson(started) : words(started, shown.port), process.stdout)
     if (values.open) await openBrowser(url)
     return forever(own)
   },
@@ -107,8 +104,8 @@ interface Given {
   port?: number
   host: string
   'step-ms': number
-  workers: string
-  depth: number
+  workers?: string
+  depth?: number
   'allow-code': boolean
   plugin: string[]
 }
@@ -120,20 +117,22 @@ function checkUsage(feed: string | undefined, { attach, ring, workers, depth, ..
   if (port > MOST_PORT) throw new UsageError(`--port wants a number from 0 to ${MOST_PORT}, not ${port}`)
   if (host.trim() === '') throw new UsageError('--host wants a name or an address of this machine')
   if (attach === undefined && ring !== undefined) throw new UsageError('--ring is for --attach PID')
-  workersOf(workers)
-  if (feed === undefined && (workers !== 'auto' || depth !== DEPTH || more['step-ms'] > 0))
+  optionsOf('dashboard', { workers, depth })
+  if (feed === undefined && ((workers ?? depth) !== undefined || more['step-ms'] > 0))
     throw new UsageError('--step-ms, --workers and --depth are for a FEED: a trainer that runs has its own')
 }
 
 function runOptions({ workers, depth, plugin, ...more }: Given): string[] {
-  const options = ['--workers', workers, '--depth', String(depth), '--step-ms', String(more['step-ms'])]
+  const options = ['--step-ms', String(more['step-ms'])]
+  if (workers !== undefined) options.push('--workers', workers)
+  if (depth !== undefined) options.push('--depth', String(depth))
   if (more['allow-code']) options.push('--allow-code')
   return [...options, ...plugin.flatMap(url => ['--plugin', url])]
 }
 
-type Told = Dashboard['runs'] & { url: string }
+type Started = Dashboard['runs'] & { url: string }
 
-function words({ url, run, ended, others }: Told, port: number): string {
+function words({ url, run, ended, others }: Started, port: number): string {
   const shown =
     run !== null
       ? `It shows "${printable(run.feed)}", process ${run.trainer}${ended === null ? '.' : `, which has ended: ${ended}.`}`

@@ -6,7 +6,8 @@ import { version } from '../../../core/basics/version.js'
 import type { FeedJson, SourceJson } from '../../../core/define/types.js'
 import type { ReportData, ReportRun } from '../../../observe/dashboard/view.js'
 import { ms } from '../../../observe/verdict/units.js'
-import { command, workersOf } from '../command.js'
+import { command } from '../command.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
@@ -33,7 +34,7 @@ export const demo = command({
     samples: { type: 'count', value: 'N', about: 'how many pictures', default: 2000, least: BATCH },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
-    workers: { type: 'text', value: 'N', about: 'worker threads', default: 'auto' },
+    ...flagsOf('demo'),
     trace: { type: 'text', value: 'FILE', about: 'write a trace of the three runs that opens in Perfetto' },
     text: { type: 'flag', about: 'text in place of pictures: it is tokenised, blended and packed' },
   },
@@ -42,7 +43,7 @@ export const demo = command({
     ['millrace demo --text', 'what a language model is fed'],
   ],
   async run({ values }) {
-    const given = workersOf(values.workers)
+    const { workers: given = 'auto' } = optionsOf('demo', values)
     const [{ writeReport }, { writeWhole }, limits, { recordTrace }] = await Promise.all([
       import('../../../observe/report.js'),
       import('../../../core/system/files/draft.js'),
@@ -127,7 +128,7 @@ async function makeData(out: string, samples: number, cores: number): Promise<vo
       division: { shards: 4 },
       workers: cores,
       force: true, // replaces the shards of a demo with another number of pictures
-      onProgress: (...told) => packing.set(...told),
+      onProgress: (...reported) => packing.set(...reported),
     },
   )
   packing.end()

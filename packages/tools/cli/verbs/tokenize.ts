@@ -154,7 +154,7 @@ export const tokenize = command({
   },
 })
 
-interface Told {
+interface Reported {
   empty: number
   skipped: number
   replaced: number
@@ -163,16 +163,16 @@ interface Told {
 }
 
 /** What a reader of the result should know. */
-function leftOut({ empty, skipped, replaced, reused, bad }: Told): string[] {
+function leftOut({ empty, skipped, replaced, reused, bad }: Reported): string[] {
   const lines = bad.map(text => `skipped: ${text}`)
   if (skipped > bad.length) lines.push(`… and ${count(skipped - bad.length)} more`)
-  const told = [
+  const reported = [
     empty > 0 && `${counted(empty, 'empty document')} left out`,
     skipped > 0 && `${counted(skipped, 'bad document')} skipped`,
     replaced > 0 && `${counted(replaced, 'document')} had bytes that are no UTF-8: replaced by U+FFFD`,
     reused > 0 && `${counted(reused, 'part')} ${reused === 1 ? 'was' : 'were'} there already`,
   ].filter(text => text !== false)
-  return told.length === 0 ? lines : [...lines, told.join('; ')]
+  return reported.length === 0 ? lines : [...lines, reported.join('; ')]
 }
 
 interface Made {

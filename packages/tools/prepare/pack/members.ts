@@ -47,7 +47,7 @@ export function membersOf(
       // The file goes by several names; it is written once, under its own extension.
       if (column === file?.column) add(file.extension || 'bin', column, value as Uint8Array)
     } else if (value instanceof Uint8Array) add(names.get(column) ?? column, column, value)
-    else if (!file?.told.includes(column))
+    else if (!file?.reported.includes(column))
       add(names.get(column) ?? column, column, Buffer.from(String(value)))
   }
   return members

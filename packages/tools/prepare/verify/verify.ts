@@ -98,9 +98,9 @@ function expected(field: NormalField): Expectation[] {
 function byThemselves(source: Source, columns: readonly string[]): Expectation[] {
   const types = new Map(source.layout?.()?.schema.map(({ name, type }) => [name, type]))
   return columns.map(column => {
-    const told = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
+    const reported = source.wholeFile?.(0) !== undefined && source.index(column) !== undefined
     const type = types.get(column)
-    const kind = told ? 'text' : type === undefined ? kindOf(column) : kindOfType(column, type)
+    const kind = reported ? 'text' : type === undefined ? kindOf(column) : kindOfType(column, type)
     return { columns: [column], kind, guessed: true, optional: true }
   })
 }

@@ -40,10 +40,10 @@ describe('what is said of a run', () => {
     expect(before).toBeGreaterThan(0.3)
     const text = new LiveText()
     const all = [before, before, before, 0.08, 0.08, 0.08, 0.08, 0.08]
-    const told = all.map((lost, second) => text.of({ record: recordOf(second, losing(lost)), window }))
-    expect(told[2]).toContain(`lost ${(100 * before).toFixed(1)} %: 2 workers can't`)
-    expect(told[5]).toBe(`320 samples/s  lost ${(100 * (0.4 * before + 0.6 * 0.08)).toFixed(1)} %`)
-    expect(told[7]).toBe('320 samples/s  lost 8.0 %')
+    const reported = all.map((lost, second) => text.of({ record: recordOf(second, losing(lost)), window }))
+    expect(reported[2]).toContain(`lost ${(100 * before).toFixed(1)} %: 2 workers can't`)
+    expect(reported[5]).toBe(`320 samples/s  lost ${(100 * (0.4 * before + 0.6 * 0.08)).toFixed(1)} %`)
+    expect(reported[7]).toBe('320 samples/s  lost 8.0 %')
   })
 
   test('long steps count as much as they took', () => {

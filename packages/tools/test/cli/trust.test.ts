@@ -180,7 +180,7 @@ describe('a client of millrace serve', () => {
   })
 
   /** What an engine says to a client that opens a feed, until it has said something like `expected` or refused. */
-  async function told(flags: readonly string[], request: object, expected: string): Promise<string> {
+  async function reported(flags: readonly string[], request: object, expected: string): Promise<string> {
     const socket = join(temporaryFolder(), 's')
     const engine = spawn(process.execPath, [CLI, 'serve', '--socket', socket, ...flags], { stdio: 'ignore' })
     running.push(() => engine.kill('SIGKILL'))
@@ -236,7 +236,7 @@ describe('a client of millrace serve', () => {
     ['names a module', ['--allow-code'], { feedPath: good, allowCode: true }, '"opened"'],
     ['names a module in vain', [], { feedPath: good, allowCode: true }, 'to load it is to run it'],
   ])('that %s', async (_, flags, request, expected) => {
-    expect(await told(flags, { root: folder, ...request }, expected)).toContain(expected)
+    expect(await reported(flags, { root: folder, ...request }, expected)).toContain(expected)
   })
 
   test('that chooses a variant of the feed of serve', async () => {
@@ -246,9 +246,9 @@ describe('a client of millrace serve', () => {
       batch: 4,
       variants: { evil: { map: call } },
     })
-    expect(await told([file], {}, '"opened"')).toContain('"opened"')
+    expect(await reported([file], {}, '"opened"')).toContain('"opened"')
     const refused = 'this is a function'
-    expect(await told([file], { variant: 'evil' }, refused)).toContain(refused)
+    expect(await reported([file], { variant: 'evil' }, refused)).toContain(refused)
   })
 
   test('that names an interpreter for the module of serve', async () => {
@@ -260,7 +260,7 @@ describe('a client of millrace serve', () => {
     )
     // The command is not run: the engine's own interpreter says that it has nothing to load.
     const chosen = join(folder, 'was-chosen')
-    const said = await told([file], { python: ['/bin/sh', '-c', `touch ${chosen}`] }, '"failed"')
+    const said = await reported([file], { python: ['/bin/sh', '-c', `touch ${chosen}`] }, '"failed"')
     expect(said).toContain('"failed"')
     expect(existsSync(chosen)).toBe(false)
   })

@@ -44,9 +44,9 @@ interface Main {
 /** The feed with its fields as the data have them. */
 export async function closeFields(
   feed: NormalFeed,
-  told: Pick<OpenContext, 'progress' | 'notice'>,
+  reported: Pick<OpenContext, 'progress' | 'notice'>,
 ): Promise<NormalFeed> {
-  const context = { root: feed.root, wanted: literal(feed.fields), ...told }
+  const context = { root: feed.root, wanted: literal(feed.fields), ...reported }
   const { sources } = await openSources(feed.main ?? feed.source, context)
   const attached = sources.map(({ manifest }) => attachSource(manifest))
   const main: Main = { sources, attached, drops: feed.onError.policy !== 'fail', context }

@@ -43,7 +43,7 @@ async function reasons(name: string, members: string, workers: number, order: Fe
   let rows = 0
   for await (const batch of loader) rows += batch.ids.length
   const { count, samples } = loader.stats().bad
-  return { rows, count, told: samples[0]?.message }
+  return { rows, count, reported: samples[0]?.message }
 }
 
 const wrong: [string, string, string][] = [
@@ -91,9 +91,9 @@ const wrong: [string, string, string][] = [
 describe.each([0, 2])('with %i workers', workers => {
   test.each(wrong)('%s', async (name, members, message) => {
     for (const order of ['none', { shuffle: { window: 50 }, seed: 1 }] as const) {
-      const { rows, count, told } = await reasons(name, members, workers, order)
-      expect(told).toContain(`sample ${BAD}`)
-      expect(told).toContain(message)
+      const { rows, count, reported } = await reasons(name, members, workers, order)
+      expect(reported).toContain(`sample ${BAD}`)
+      expect(reported).toContain(message)
       expect([rows, count]).toEqual([59, 1])
     }
   })

@@ -194,9 +194,9 @@ describe('lengths', () => {
     await using(json, options, async loader => {
       await loader.ready
     })
-    const told = notices.some(text => text.includes('made once to measure them'))
-    expect(progress.at(-1)).toBe(told ? COUNT : undefined)
-    return told
+    const reported = notices.some(text => text.includes('made once to measure them'))
+    expect(progress.at(-1)).toBe(reported ? COUNT : undefined)
+    return reported
   }
 
   test('are measured once and kept, by data and by what is made of them', async () => {
@@ -307,11 +307,11 @@ describe('lengths', () => {
   test('come from a column that is named, and both make the same batches', async () => {
     const batch = { tokens: 400, by: 'size', last: 'keep' as const }
     expect(await measured(textFeed({ batch }))).toBe(false)
-    const [told, own] = [
+    const [reported, own] = [
       await using(textFeed({ batch }), quiet, loader => rowsOf(loader)),
       await using(textFeed(), quiet, loader => rowsOf(loader)),
     ]
-    expect(told).toEqual(own)
+    expect(reported).toEqual(own)
     await expect(measured(textFeed({ batch: { tokens: 400, by: 'none' } }))).rejects.toThrow(/"none"/)
     await expect(measured(textFeed({ batch: { tokens: 400, by: 'text' } }))).rejects.toThrow(
       /"text" of .*expected a number from 0, the length of the sample/,

@@ -56,7 +56,7 @@ it('plans a unit once where rows refer to it by the same object', () => {
   }
   const order = compileOrder(planOrder({ kind: 'none' }, [{ count: 2, runs: Float64Array.of(0) }]))
   const cache = { data: createBlockCache({ bytes: 1 << 20, makers: 1 }), ring: 0 }
-  const fetcher = new Fetcher([source], ['x'], 0, { seat: cache, order })
+  const fetcher = new Fetcher([source], ['x'], 0, { handle: cache, order })
   for (let claim = 0; claim < 3; claim++) {
     const draws = [0, 1, 0, 0].map((row, i) => ({ source: 0, row, drawn: i, epoch: 0 }))
     fetcher.fetch(draws, 4, 0, () => {})
@@ -157,7 +157,7 @@ it('reads the rows of a block apart where the block can’t be read: only the ba
   } as unknown as Source
   const order = compileOrder(planOrder({ kind: 'window', window: 256, seed: 1 }, [source]))
   const data = createBlockCache({ bytes: 1 << 20, makers: 400 })
-  const fetcher = new Fetcher([source], undefined, 0, { seat: { data, ring: 0 }, order })
+  const fetcher = new Fetcher([source], undefined, 0, { handle: { data, ring: 0 }, order })
   const draws = Array.from({ length: 8 }, (_, row) => ({ source: 0, row, drawn: 0, epoch: 0 }))
   await fetcher.fetch(draws, 8, 0, () => {})
   expect(reads[0]).toBeGreaterThan(4)

@@ -119,9 +119,9 @@ test('columns are looked for when the feed is opened', async () => {
     )
   await jsonl('late')
   await expect(jsonl('b')).rejects.toThrow(/no column "b"/)
-  const told: string[] = []
-  await jsonl('b', { missing: 0 }, text => told.push(text))
-  expect(told.join()).toMatch(/None of the first 1024 samples has it/)
+  const reported: string[] = []
+  await jsonl('b', { missing: 0 }, text => reported.push(text))
+  expect(reported.join()).toMatch(/None of the first 1024 samples has it/)
 })
 
 test('the builders write the same', () => {

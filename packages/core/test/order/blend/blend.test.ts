@@ -129,8 +129,8 @@ describe('draws', () => {
           const { order } = blendOf(weights, lengths, { epoch, group, changes: kept })
           const drawn = lengths.map(() => 0)
           // `traced` rows count a source's draws from its first: the k-th draw must be row k.
-          walk(order, 8000).forEach(({ source, row, drawn: told }, q) => {
-            if (told !== drawn[source]) throw new Error(`draw ${q}: ${told} draws before it`)
+          walk(order, 8000).forEach(({ source, row, drawn: reported }, q) => {
+            if (reported !== drawn[source]) throw new Error(`draw ${q}: ${reported} draws before it`)
             if (row !== drawn[source]++) throw new Error(`draw ${q}: row ${row} of source ${source}`)
           })
         },

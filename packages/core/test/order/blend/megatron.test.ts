@@ -10,7 +10,7 @@ import {
   planMegatronBlend,
 } from '../../../order/blend/megatron.js'
 
-interface Told {
+interface Reported {
   shape: number[]
   sha256: string
   first: number[]
@@ -20,11 +20,11 @@ interface Told {
 const expected = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../../../test/golden/megatron/expected.json'), 'utf8'),
 ) as {
-  blend: { weights: number[]; shares: string; size: number; sources: Told; samples: Told }[]
-  exhaustive: { sizes: number[]; sources: Told; samples: Told }[]
+  blend: { weights: number[]; shares: string; size: number; sources: Reported; samples: Reported }[]
+  exhaustive: { sizes: number[]; sources: Reported; samples: Reported }[]
 }
 
-function told(numbers: readonly number[]): Told {
+function reported(numbers: readonly number[]): Reported {
   const bytes = new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   return { shape: [numbers.length], sha256, first: numbers.slice(0, 8), last: numbers.slice(-8) }
@@ -46,15 +46,15 @@ it.each(expected.blend)('BlendedDataset: $weights', ({ weights, shares, size, so
   const found = drawn({ weights, samples: size, counts: weights.map(() => size) }, size)
   const bytes = new Uint8Array(Float64Array.from(normalized(normalized(weights))).buffer)
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(shares)
-  expect(told(found.sources)).toEqual(sources)
-  expect(told(found.rows)).toEqual(samples)
+  expect(reported(found.sources)).toEqual(sources)
+  expect(reported(found.rows)).toEqual(samples)
 })
 
 it.each(expected.exhaustive)('all samples: $sizes', ({ sizes, sources, samples }) => {
   const found = drawn({ counts: sizes }, sources.shape[0])
   expect(found.order.length).toBe(sources.shape[0])
-  expect(told(found.sources)).toEqual(sources)
-  expect(told(found.rows)).toEqual(samples)
+  expect(reported(found.sources)).toEqual(sources)
+  expect(reported(found.rows)).toEqual(samples)
 })
 
 it('how often each source was drawn before a position is what the draws before it show', () => {

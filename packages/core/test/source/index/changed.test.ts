@@ -166,10 +166,10 @@ describe('a shard that changed before it is opened', () => {
     expect(spawnSync('cp', ['-a', join(root, 'data'), join(root, 'copy')]).status).toBe(0)
     const scanned: string[] = []
     const look = async () =>
-      new Rows(await open({ tar: 'copy/data.tar' }, { progress: (...told) => scanned.push(told[2]) }), [
-        'cls',
-        'txt',
-      ])
+      new Rows(
+        await open({ tar: 'copy/data.tar' }, { progress: (...reported) => scanned.push(reported[2]) }),
+        ['cls', 'txt'],
+      )
     const index = join(root, 'copy/.data.tar.millrace')
     const copied = readFileSync(index)
     expect((await look()).all()).toEqual(texts(LABELS))

@@ -273,10 +273,10 @@ it('has what the source has to tell, which is told each time', async () => {
   // The members of "a" are not adjacent.
   const shard = tarFile(['a.txt', 'b.txt', 'a.cls'].map(name => ({ name, data: '1' })))
   for (let i = 0; i < FILES; i++) writeFileSync(join(home, `data/${i}.tar`), shard)
-  const told: string[][] = []
+  const reported: string[][] = []
   const openTold = async (): Promise<Manifest> => {
     const notices: string[] = []
-    told.push(notices)
+    reported.push(notices)
     return open({ tar: 'data/*.tar' }, { notice: text => notices.push(text) })
   }
   await openTold()
@@ -286,9 +286,9 @@ it('has what the source has to tell, which is told each time', async () => {
   await openTold()
   mark()
   expect((await openTold()).marked).toBe(true)
-  expect(told[0].filter(text => text.includes('not adjacent'))).toHaveLength(FILES)
-  expect(told[1]).toEqual(told[0])
-  expect(told[2]).toEqual(told[0])
+  expect(reported[0].filter(text => text.includes('not adjacent'))).toHaveLength(FILES)
+  expect(reported[1]).toEqual(reported[0])
+  expect(reported[2]).toEqual(reported[0])
 })
 
 it('can not be kept where the cache folder can not be written: the source is opened as ever', async () => {

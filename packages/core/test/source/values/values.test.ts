@@ -11,12 +11,12 @@ import { attachSource, openSource, openSources } from '../../../source/registry.
 import type { OpenContext, Source } from '../../../source/source.js'
 
 let root = ''
-let told: string[] = []
+let reported: string[] = []
 let notices: string[] = []
 beforeEach(() => {
   root = temporaryFolder()
   process.env.MILLRACE_CACHE = join(root, 'cache')
-  told = []
+  reported = []
   notices = []
 })
 
@@ -24,7 +24,7 @@ function contextOf(more: Partial<OpenContext> = {}): OpenContext {
   return {
     root,
     wanted: [],
-    progress: (_, __, what) => told.push(what),
+    progress: (_, __, what) => reported.push(what),
     notice: text => notices.push(text),
     ...more,
   }
@@ -46,7 +46,7 @@ async function selected(where: WhereJson, source: SourceJson = { jsonl: 'a.jsonl
   return rowsOf(await open({ subset: { source, where } }))
 }
 
-const scans = (): string[] => [...new Set(told.filter(what => what.startsWith('reading the column')))]
+const scans = (): string[] => [...new Set(reported.filter(what => what.startsWith('reading the column')))]
 
 async function failure(json: SourceJson): Promise<string> {
   const error = await open(json).catch(error => error)
@@ -65,7 +65,7 @@ describe('the index', () => {
     const files = readdirSync(root).filter(name => name.endsWith('.millrace'))
     expect(files).toHaveLength(3) // of the lines, and of each column
 
-    told = []
+    reported = []
     expect(await selected({ a: 3, b: 't2' })).toEqual(first)
     expect((await selected({ b: 't4' })).length).toBe(600)
     expect(scans()).toEqual([])
@@ -88,7 +88,7 @@ describe('the index', () => {
   it('is not believed by verify', async () => {
     writeFiles(root, { 'a.jsonl': lines(rows) })
     await open({ jsonl: 'a.jsonl' }, { indexed: ['a'] })
-    told = []
+    reported = []
     await open({ jsonl: 'a.jsonl' }, { indexed: ['a'], check: 'nothing' })
     expect(scans()).toHaveLength(1)
   })
@@ -98,7 +98,7 @@ describe('the index', () => {
     expect(await selected({ n: { '<': 9 } }, { csv: 'a.csv' })).toEqual([0, 1])
     const texts: SourceJson = { csv: { path: 'a.csv', types: { n: 'text' } } }
     expect(await selected({ n: { '<': '2' } }, texts)).toEqual([0, 2])
-    told = []
+    reported = []
     expect(await selected({ n: { '<': 9 } }, { csv: 'a.csv' })).toEqual([0, 1])
     expect(scans()).toEqual([])
   })
@@ -227,9 +227,9 @@ describe('the command line', () => {
     const [feed, ids] = [join(root, 'f.json'), join(root, 'ids')]
     const run = await millrace('run', feed, '--epochs', '1', '--workers', '0', '--ids', ids)
     expect(run.code, run.stderr).toBe(0)
-    const told = readFileSync(ids, 'utf8').trim().split('\n')
+    const reported = readFileSync(ids, 'utf8').trim().split('\n')
     const rows = Array.from({ length: 60 }, (_, i) => i).filter(i => i % 2 === 0 && i % 3 !== 1)
-    expect(told.flatMap(line => JSON.parse(line).ids)).toEqual(rows.map(row => `a.jsonl:${row}`))
+    expect(reported.flatMap(line => JSON.parse(line).ids)).toEqual(rows.map(row => `a.jsonl:${row}`))
     const quality = await millrace('inspect', feed, '--json')
     expect(quality.code, quality.stderr).toBe(0)
     expect(JSON.parse(quality.stdout).order[0].score).toBeLessThan(0.5)

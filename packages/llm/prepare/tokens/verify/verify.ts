@@ -5,9 +5,7 @@ import { Stores } from '../../../../core/store/stores.js'
 import { attachDocuments, type Documents, openDocuments } from '../../../tokens/formats/documents.js'
 import { prefixOf } from '../../../tokens/formats/megatron.js'
 import type { TokenFile } from '../../../tokens/formats/token-file.js'
-import { checkIndex } from './check-index.js'
-import { checkTokens, type TokenChecks } from './check-tokens.js'
-import { type Problem, Problems } from './problems.js'
+import { checkIndex, checkTokens, type Problem, Problems, type TokenChecks } from './check.js'
 import { counted, repairIndex } from './repair.js'
 
 export interface Verdict {
@@ -40,19 +38,19 @@ export async function verifyTokens(file: TokenFile, options: VerifyOptions): Pro
   using stores = new Stores({ access: 'sequential' })
   const problems = new Problems()
   const { path, format, dtype, tokens, index } = file
-  const told = { path, format, dtype, tokens, problems: problems.all }
+  const reported = { path, format, dtype, tokens, problems: problems.all }
   if (file.borders !== undefined) {
     const documents = await bordersOf(file, options.context, problems)
     const { greatest } = await checkTokens(file, documents, options, stores, problems)
     return {
-      ...told,
+      ...reported,
       greatest,
       ...(documents !== undefined && { documents: documents.count, empty: emptyOf(documents) }),
     }
   }
   if (index === undefined) {
     const { greatest, marks } = await checkTokens(file, undefined, options, stores, problems)
-    return { ...told, greatest, ...(options.eod !== undefined && { documents: marks }) }
+    return { ...reported, greatest, ...(options.eod !== undefined && { documents: marks }) }
   }
   const { empty, sound, uncounted } = await checkIndex(file, stores, problems)
   const listed = (): Documents => attachDocuments([{ by: 'index', count: index.sequences, file }])[0]
@@ -60,7 +58,7 @@ export async function verifyTokens(file: TokenFile, options: VerifyOptions): Pro
   // Borders that are wrong don't tell where documents end.
   const checks = documents === undefined ? { ...options, eod: undefined } : options
   const { greatest, ending } = await checkTokens(file, documents, checks, stores, problems)
-  const verdict: Verdict = { ...told, greatest, documents: index.sequences, empty }
+  const verdict: Verdict = { ...reported, greatest, documents: index.sequences, empty }
   if (!uncounted || ending === undefined || (options.eod !== undefined && options.eod !== ending))
     return verdict
   if (!options.repair || options.reopen === undefined) {

@@ -115,8 +115,8 @@ describe('the result', () => {
     expect(code).toBe(0)
     const documents = await tokensOf(many, true)
     expect(digests(filesAt(join(folder, 'out')))).toEqual(digests(megatron(documents)))
-    const told = JSON.parse(stdout)
-    expect(told).toMatchObject({
+    const reported = JSON.parse(stdout)
+    expect(reported).toMatchObject({
       documents: documents.length,
       tokens: documents.flat().length,
       empty: many.length - documents.length,
@@ -126,9 +126,9 @@ describe('the result', () => {
       textBytes: Buffer.byteLength(many.join('')),
       outputs: [join(folder, 'out.bin'), join(folder, 'out.idx')],
     })
-    expect(told.parts).toBeGreaterThan(3)
-    expect(told.seconds).toBeGreaterThan(0)
-    expect(told.mbPerSecond).toBeGreaterThan(0)
+    expect(reported.parts).toBeGreaterThan(3)
+    expect(reported.seconds).toBeGreaterThan(0)
+    expect(reported.mbPerSecond).toBeGreaterThan(0)
   })
 
   test('of shares, one after the other, is that of one machine', async () => {
@@ -155,10 +155,10 @@ describe('the result', () => {
   test('a share may have nothing', async () => {
     const folder = temporaryFolder()
     writeFiles(folder, { 'a.jsonl': jsonl(texts(3)) })
-    const told = await Promise.all(
+    const reported = await Promise.all(
       [1, 2].map(number => tokenized(folder, ['a.jsonl'], { part: { number, of: 2 } })),
     )
-    expect(told.map(({ documents }) => documents).sort()).toEqual([0, 3])
+    expect(reported.map(({ documents }) => documents).sort()).toEqual([0, 3])
   })
 
   test('is shuffled by seed and number alone, in any memory', async () => {

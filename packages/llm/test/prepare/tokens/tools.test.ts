@@ -221,8 +221,8 @@ describe('split and merge', () => {
 describe('verify', () => {
   const verify = async (name: string, options: VerifyOptions = {}, read = {}) =>
     verifyTokens((await open(name, { unchecked: true, ...read }))[0], options)
-  const told = (verdict: Awaited<ReturnType<typeof verify>>): string =>
-    verdict.problems.flatMap(one => one.told).join('\n')
+  const reported = (verdict: Awaited<ReturnType<typeof verify>>): string =>
+    verdict.problems.flatMap(one => one.reported).join('\n')
   const patch = (file: string, write: (bytes: Buffer) => void) => {
     const data = bytes(file)
     write(data)
@@ -253,19 +253,21 @@ describe('verify', () => {
     expect(verdict.problems).toMatchObject([
       { kind: 'vocabulary', count: sequences.flat().filter(token => token >= 100_000).length },
     ])
-    expect(told(verdict)).toContain(
+    expect(reported(verdict)).toContain(
       `token ${place} of document ${document} is ${sequences[document][place]}, but the vocabulary has 100000`,
     )
     expect(verdict.greatest).toBe(Math.max(...sequences.flat()))
     patch('i32.bin', data => data.writeInt32LE(-7, 4))
-    expect(told(await verify('i32'))).toMatch(/is below 0/)
-    expect(told(await verify('nanogpt.bin', { vocabulary: EOD }))).toMatch(/nanogpt\.bin: token 0 is 50256/)
+    expect(reported(await verify('i32'))).toMatch(/is below 0/)
+    expect(reported(await verify('nanogpt.bin', { vocabulary: EOD }))).toMatch(
+      /nanogpt\.bin: token 0 is 50256/,
+    )
   })
 
   test('documents that lack the token at their end', async () => {
     copies('u16.bin', 'u16.idx', 'multi.bin', 'multi.idx', 'nanogpt.bin', 'llmc-u16.bin')
     expect((await verify('u16', { eod: EOD })).problems).toEqual([])
-    expect(told(await verify('multi', { eod: 5 }))).toMatch(/document 0 ends with token 3, not with 5/)
+    expect(reported(await verify('multi', { eod: 5 }))).toMatch(/document 0 ends with token 3, not with 5/)
     expect(await verify('nanogpt.bin', { eod: EOD })).toMatchObject({
       problems: [],
       documents: stream.length,
@@ -275,8 +277,8 @@ describe('verify', () => {
       documents: stream.length,
     })
     truncateSync(join(folder, 'nanogpt.bin'), bytes('nanogpt.bin').length - 2)
-    expect(told(await verify('nanogpt.bin', { eod: EOD }))).toMatch(/ends with token \d+, not with 50256/)
-    expect(told(await verify('llmc-u16.bin', { eod: 5 }))).toMatch(/begins with token 50256, not with 5/)
+    expect(reported(await verify('nanogpt.bin', { eod: EOD }))).toMatch(/ends with token \d+, not with 50256/)
+    expect(reported(await verify('llmc-u16.bin', { eod: 5 }))).toMatch(/begins with token 50256, not with 5/)
   })
 
   const pointers = 34 + 4 * 300
@@ -310,23 +312,23 @@ describe('verify', () => {
   ])('%s that is wrong', async (_, change, message) => {
     copies('u16.bin', 'u16.idx')
     patch('u16.idx', change)
-    expect(told(await verify('u16'))).toMatch(message)
+    expect(reported(await verify('u16'))).toMatch(message)
   })
 
   test('a .bin that is longer or shorter than its index says', async () => {
     copies('u16.bin', 'u16.idx')
     truncateSync(join(folder, 'u16.bin'), 10_000)
-    expect(told(await verify('u16'))).toMatch(/ends at byte 10638, but .* has 10000 bytes/)
+    expect(reported(await verify('u16'))).toMatch(/ends at byte 10638, but .* has 10000 bytes/)
     copies('u16.bin', 'u16.idx')
     appendFileSync(join(folder, 'u16.bin'), 'ab')
-    expect(told(await verify('u16'))).toMatch(/ends at byte 10638, but .* has 10640 bytes/)
+    expect(reported(await verify('u16'))).toMatch(/ends at byte 10638, but .* has 10640 bytes/)
   })
 
   test('an index that does not count the token at the end of documents is found and repaired', async () => {
     copies('blendcorpus.bin', 'blendcorpus.idx')
     const found = await verify('blendcorpus')
     expect(found.uncounted).toBe(EOD)
-    expect(told(found)).toMatch(/leaves out the token at the end of each document, 50256.*--repair/)
+    expect(reported(found)).toMatch(/leaves out the token at the end of each document, 50256.*--repair/)
     const options = { repair: true, eod: EOD, reopen: async () => (await open('blendcorpus'))[0] }
     const mended = await verify('blendcorpus', options)
     expect(mended).toMatchObject({
@@ -358,13 +360,13 @@ describe('verify', () => {
       empty: 0,
     })
     writeFileSync(join(folder, 'olmo.csv.gz'), gzipSync('0,5\n5,99999\n'))
-    expect(told(await verify('olmo.npy', {}, read))).toMatch(
+    expect(reported(await verify('olmo.npy', {}, read))).toMatch(
       /olmo\.csv\.gz: line 2: a document that ends at token 99999/,
     )
     writeFileSync(join(folder, 'olmo.csv.gz'), gzipSync('0,5\n5,5\n'))
     const verdict = await verify('olmo.npy', { eod: 7 }, read)
     expect(verdict.empty).toBe(1)
-    expect(told(verdict)).toMatch(/document 0 ends with token \d+, not with 7/)
+    expect(reported(verdict)).toMatch(/document 0 ends with token \d+, not with 7/)
   })
 
   test('an index is not taken for one of these when documents end with different tokens', async () => {
@@ -373,7 +375,7 @@ describe('verify', () => {
     const options = { repair: true, reopen: async () => (await open('blendcorpus'))[0] }
     const verdict = await verify('blendcorpus', options)
     expect(verdict.repaired).toBeUndefined()
-    expect(told(verdict)).toMatch(/the last document ends at byte 18/)
+    expect(reported(verdict)).toMatch(/the last document ends at byte 18/)
     expect(visible()).toEqual(['blendcorpus.bin', 'blendcorpus.idx'])
   })
 })
@@ -399,11 +401,11 @@ describe('show and statistics', () => {
 
   test('counts and lengths, and their sum', async () => {
     copies('u16.bin', 'u16.idx', 'i32.bin', 'i32.idx', 'nanogpt.bin', 'multi.bin', 'multi.idx')
-    const told = await Promise.all(
+    const reported = await Promise.all(
       (await open(['u16', 'i32'])).map(file => statisticsOf(file, undefined, context())),
     )
     const lengths = [...expected.u16.flat(), ...expected.i32.flat()].map(one => one.length)
-    expect(told[1]).toMatchObject({
+    expect(reported[1]).toMatchObject({
       format: 'megatron',
       dtype: 'i32',
       documents: 200,
@@ -411,13 +413,13 @@ describe('show and statistics', () => {
       longest: 38,
     })
     const sum = lengths.reduce((a, b) => a + b)
-    expect(total(told)).toMatchObject({
+    expect(total(reported)).toMatchObject({
       documents: 500,
       tokens: sum,
       empty: lengths.filter(n => n === 0).length,
       longest: 40,
     })
-    expect(total(told).mean).toBeCloseTo(sum / 500)
+    expect(total(reported).mean).toBeCloseTo(sum / 500)
     const [nanogpt, multi] = await open(['nanogpt.bin', 'multi'])
     expect(await statisticsOf(nanogpt, undefined, context())).not.toHaveProperty('documents')
     expect((await statisticsOf(nanogpt, EOD, context())).documents).toBe(stream.length)

@@ -64,7 +64,7 @@ function fileOf(name: string): string {
   return prefix
 }
 
-function told(rows: readonly number[][]): Told {
+function reported(rows: readonly number[][]): Told {
   const flat = rows.flat()
   const sha256 = createHash('sha256')
     .update(new Uint8Array(BigInt64Array.from(flat, BigInt).buffer))
@@ -114,7 +114,9 @@ describe('GPTDataset', () => {
     const path = fileOf(`${one.kind} ${one.count}`)
     const more = { ...(extra === 0 && { extra: false }), ...(keepPartial && { keepPartial }) }
     const source = { tokens: { path, length, ...(extra === 0 && { shift: 'model' }) } }
-    expect(told(await samplesOf(feedOf(source, { ...orderOf(one), ...more }), length))).toEqual(one.tokens)
+    expect(reported(await samplesOf(feedOf(source, { ...orderOf(one), ...more }), length))).toEqual(
+      one.tokens,
+    )
   })
 })
 
@@ -130,7 +132,7 @@ function blendOf({ files, weights, length }: BlendCase): unknown {
 
 describe('BlendedDataset', () => {
   it.each(expected.feeds)('$files, weights $weights, $samples of $length', async one => {
-    expect(told(await samplesOf(feedOf(blendOf(one), orderOf(one)), one.length))).toEqual(one.tokens)
+    expect(reported(await samplesOf(feedOf(blendOf(one), orderOf(one)), one.length))).toEqual(one.tokens)
   })
 })
 
@@ -185,9 +187,9 @@ it('it has one epoch, whatever the options say, and ends with an error that says
 it('documents of a sample are its segments, although targets go across them', async () => {
   writeMegatron(folder, 'three', [[1, 2, 3], [], [4, 5, 6, 7], [8, 9]])
   const json = feedOf({ tokens: { path: 'three', length: 8 } }, { split: '1', seed: 3 }, 1)
-  const withBorders = { ...json, fields: ['input', 'target', 'positionIds', 'cuSeqlens', 'segments'] }
+  const withBoundaries = { ...json, fields: ['input', 'target', 'positionIds', 'cuSeqlens', 'segments'] }
   await using(
-    withBorders as unknown as FeedJson,
+    withBoundaries as unknown as FeedJson,
     { root: folder, workers: 0, notice: () => {} },
     async loader => {
       for await (const batch of loader) {

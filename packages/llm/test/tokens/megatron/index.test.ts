@@ -46,7 +46,7 @@ function lengthsOf({ kind, count }: Case): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => bytes.readInt32LE(4 * i))
 }
 
-function told(numbers: Iterable<number>, shape: number[]): Told {
+function reported(numbers: Iterable<number>, shape: number[]): Told {
   const all = BigInt64Array.from(Array.from(numbers, BigInt))
   const plain = Array.from(all, Number)
   const sha256 = createHash('sha256').update(new Uint8Array(all.buffer)).digest('hex')
@@ -71,8 +71,8 @@ it.each(expected.gpt)('GPTDataset: $kind $count, $split take $take, $samples of 
     keepPartial: one.keep_partial,
   })
   expect(epochs).toBe(one.epochs)
-  expect(told(documents, [documents.length])).toEqual(one.documents)
+  expect(reported(documents, [documents.length])).toEqual(one.documents)
   const starts = Array.from(places, (place, i) => [place, offsets[i]]).flat()
-  expect(told(starts, [places.length, 2])).toEqual(one.starts)
-  expect(told(shuffle, [shuffle.length])).toEqual(one.shuffle)
+  expect(reported(starts, [places.length, 2])).toEqual(one.starts)
+  expect(reported(shuffle, [shuffle.length])).toEqual(one.shuffle)
 })

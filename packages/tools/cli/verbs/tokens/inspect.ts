@@ -30,15 +30,15 @@ export const inspect = command({
       root: process.cwd(),
       wanted: [],
       notice: onNotice,
-      progress: (...told: [number, number, string, string]) => progress.set(...told),
+      progress: (...reported: [number, number, string, string]) => progress.set(...reported),
     }
-    const told: TokenStatistics[] = []
-    for (const file of files) told.push(await statisticsOf(file, values.eod, context))
+    const reported: TokenStatistics[] = []
+    for (const file of files) reported.push(await statisticsOf(file, values.eod, context))
     progress.end()
-    const sum = total(told)
+    const sum = total(reported)
     return {
-      json: { files: told, total: sum, notices },
-      text: told.length === 1 ? one(told[0]) : many(told, sum),
+      json: { files: reported, total: sum, notices },
+      text: reported.length === 1 ? one(reported[0]) : many(reported, sum),
     }
   },
 })

@@ -58,7 +58,10 @@ export const verify = command({
     const verdicts: (Verdict | { path: string; problems: Verdict['problems'] })[] = []
     for (const one of files) {
       if ('error' in one) {
-        verdicts.push({ path: one.path, problems: [{ kind: 'header', count: 1, told: [one.error.message] }] })
+        verdicts.push({
+          path: one.path,
+          problems: [{ kind: 'header', count: 1, reported: [one.error.message] }],
+        })
         continue
       }
       const verdict = await verifyTokens(one.file, {
@@ -82,13 +85,13 @@ export const verify = command({
   },
 })
 
-type Told = Partial<Verdict> & Pick<Verdict, 'path' | 'problems'>
+type Reported = Partial<Verdict> & Pick<Verdict, 'path' | 'problems'>
 
-function lines({ path, problems, repaired, empty }: Told): string[] {
+function lines({ path, problems, repaired, empty }: Reported): string[] {
   return [
-    ...problems.flatMap(({ count: all, told }) => [
-      ...told.map(text => `bad: ${text}`),
-      ...(all > told.length ? [`     … and ${count(all - told.length)} more of this kind`] : []),
+    ...problems.flatMap(({ count: all, reported }) => [
+      ...reported.map(text => `bad: ${text}`),
+      ...(all > reported.length ? [`     … and ${count(all - reported.length)} more of this kind`] : []),
     ]),
     ...(repaired === undefined
       ? []
@@ -99,7 +102,7 @@ function lines({ path, problems, repaired, empty }: Told): string[] {
   ]
 }
 
-function summary(files: readonly Told[], bad: number, seconds: number): string {
+function summary(files: readonly Reported[], bad: number, seconds: number): string {
   const tokens = files.reduce((sum, one) => sum + (one.tokens ?? 0), 0)
   const documents = files.reduce((sum, one) => sum + (one.documents ?? 0), 0)
   const greatest = Math.max(0, ...files.map(one => one.greatest ?? 0))

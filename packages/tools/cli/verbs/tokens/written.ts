@@ -27,13 +27,13 @@ export async function writing(
       root: process.cwd(),
       wanted: [],
       notice: onNotice,
-      progress: (done, total, told, unit) =>
-        progress.set(done, total, told === 'converting' ? what : told, unit),
+      progress: (done, total, reported, unit) =>
+        progress.set(done, total, reported === 'converting' ? what : reported, unit),
     }
     const written = await work(context, onNotice)
     progress.end()
     const seconds = (performance.now() - before) / 1000
-    const text = [...written.map(told), `in ${duration(seconds)}`].join('\n')
+    const text = [...written.map(reported), `in ${duration(seconds)}`].join('\n')
     return { json: { written, seconds, notices }, text }
   } finally {
     progress.end()
@@ -41,7 +41,7 @@ export async function writing(
   }
 }
 
-function told({ files, format, dtype, documents, tokens, bytes: size, marksAdded }: Converted): string {
+function reported({ files, format, dtype, documents, tokens, bytes: size, marksAdded }: Converted): string {
   const added = marksAdded > 0 ? `, ${count(marksAdded)} of them got the token that marks them` : ''
   const about = documents === undefined ? '' : `${counted(documents, 'document')}${added}, `
   return `${files[0]}: ${format} of ${dtype}, ${about}${counted(tokens, 'token')}, ${bytes(size)}`

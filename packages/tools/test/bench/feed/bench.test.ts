@@ -155,29 +155,31 @@ describe('bench', () => {
 
   test('mistakes are told', async () => {
     const path = feed('synthetic.json', { synthetic: { count: 400, images: { width: 32, height: 32 } } })
-    const told = async (...args: string[]) => {
+    const reported = async (...args: string[]) => {
       const { code, stderr } = await millrace('bench', path, ...args)
       return `${code} ${stderr}`
     }
-    expect(await told('--workers', '1,x')).toMatch(/^2 .*--workers wants whole numbers/)
-    expect(await told('--profile', 'p', '--step-ms', '3')).toMatch(/^2 .*both say how long/)
-    expect(await told('--warm-up', 'epoch', '--epochs', '1')).toMatch(/^2 .*leaves nothing/)
-    expect(await told('--force')).toMatch(/^2 .*--force is for --baseline/)
-    expect(await told('--baseline', 'b', '--rounds', '2')).toMatch(/^2 .*2 rounds can't tell: take 5/)
-    expect(await told('--profile', '/dev/null')).toMatch(
+    expect(await reported('--workers', '1,x')).toMatch(/^2 .*--workers wants whole numbers/)
+    expect(await reported('--profile', 'p', '--step-ms', '3')).toMatch(/^2 .*both say how long/)
+    expect(await reported('--warm-up', 'epoch', '--epochs', '1')).toMatch(/^2 .*leaves nothing/)
+    expect(await reported('--force')).toMatch(/^2 .*--force is for --baseline/)
+    expect(await reported('--baseline', 'b', '--rounds', '2')).toMatch(/^2 .*2 rounds can't tell: take 5/)
+    expect(await reported('--profile', '/dev/null')).toMatch(
       /^1 millrace: \/dev\/null is a device, not a regular file$/m,
     )
     // 1 would mean that it is slower.
     const wrong = join(folder, 'wrong.jsonl')
     writeFileSync(wrong, 'no JSON\n')
-    expect(await told('--baseline', wrong)).toMatch(
+    expect(await reported('--baseline', wrong)).toMatch(
       /^2 .*--baseline: .*wrong\.jsonl: line 1 is no JSON object/,
     )
     writeFileSync(wrong, '{"type":"bench","version":99}\n')
-    expect(await told('--baseline', wrong)).toMatch(/^2 .*--baseline: .*has version 99/)
-    expect(await told('--baseline', 'missing.jsonl')).toMatch(/^2 .*--baseline: there is no missing\.jsonl/)
-    expect(await told('--baseline', '/dev/null')).toMatch(/^2 .*--baseline: \/dev\/null is a device/)
+    expect(await reported('--baseline', wrong)).toMatch(/^2 .*--baseline: .*has version 99/)
+    expect(await reported('--baseline', 'missing.jsonl')).toMatch(
+      /^2 .*--baseline: there is no missing\.jsonl/,
+    )
+    expect(await reported('--baseline', '/dev/null')).toMatch(/^2 .*--baseline: \/dev\/null is a device/)
     // Node's own mkdir would never end here.
-    expect(await told('--out', '/proc/foo')).toMatch(/^1 .*can't mkdir \/proc\/foo/)
+    expect(await reported('--out', '/proc/foo')).toMatch(/^1 .*can't mkdir \/proc\/foo/)
   })
 })
