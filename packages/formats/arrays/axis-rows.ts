@@ -6,11 +6,20 @@ import { lastAtMost } from '../../core/basics/search.js'
 import type { Columns } from '../../core/source/column.js'
 import { FileRows } from '../../core/source/file-rows.js'
 import { fileKey } from '../../core/source/find/file-key.js'
-import type { IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
+import type { ByteRange, IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
 import { UnitRefs } from '../../core/source/unit-refs.js'
 import { ArrayRows, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
+import { inflateMember } from './inflate-member.js'
 import type { ArraysManifest } from './manifest.js'
-import { type ArrayType, bytesOfRow, hasRanges, isPlainType, rowArray, textOf } from './member.js'
+import {
+  type ArrayType,
+  bytesOfRow,
+  bytesOfType,
+  hasRanges,
+  isPlainType,
+  rowArray,
+  textOf,
+} from './member.js'
 
 export class AxisRows extends ArrayRows implements Source {
   readonly count: number
@@ -142,4 +151,64 @@ function columnValue(part: Part, data: Uint8Array, row: number): Columns[string]
   if (type.text === undefined) return rowArray(type, data, row)
   if (type.shape.length > 1 || (type.inner ?? []).length > 0) throw severalTexts(part)
   return textOf(type, data, part.column)
+}
+
+/**
+ * Rows along the first axis where some arrays are deflated or in Fortran's order: those of a file are its unit. They are
+ * unpacked once, into the cache.
+ */
+
+/** Arrays in a unit begin on a cache line. */
+const ALIGN = 64
+
+export class AxisUnits extends AxisRows implements Leaf {
+  readonly unitStarts: Float64Array
+
+  constructor(manifest: ArraysManifest) {
+    super(manifest)
+    this.unitStarts = this.runs
+  }
+
+  planUnit(unit: number, columns: readonly string[]): ByteRange[] {
+    const file = this.units[unit]
+    return distinct(this.shared(file, columns)).map(({ member }) => this.arrays.range(file, member))
+  }
+
+  unitBytes(unit: number, columns: readonly string[]): number {
+    return distinct(this.shared(this.units[unit], columns)).reduce((sum, part) => sum + this.roomOf(part), 0)
+  }
+
+  load(
+    unit: number,
+    pieces: readonly Uint8Array[],
+    into: Uint8Array,
+    columns: readonly string[],
+  ): Uint8Array[] {
+    const { arrays } = this
+    const file = this.units[unit]
+    let at = 0
+    return distinct(this.shared(file, columns)).map((part, i) => {
+      const { member, type } = part
+      const room = into.subarray(
+        at,
+        at + (arrays.isDeflated(member) ? arrays.deflated(member).size : bytesOfType(type)),
+      )
+      at += this.roomOf(part)
+      if (arrays.isDeflated(member))
+        return inflateMember(arrays.range(file, member), pieces[i], room, arrays.deflated(member))
+      room.set(pieces[i])
+      return room
+    })
+  }
+
+  private roomOf({ member, type }: Part): number {
+    const { arrays } = this
+    const bytes = arrays.isDeflated(member) ? arrays.deflated(member).size : bytesOfType(type)
+    return Math.ceil(bytes / ALIGN) * ALIGN
+  }
+}
+
+/** One part of each piece. */
+function distinct(parts: readonly Part[]): Part[] {
+  return parts.filter((part, i) => parts.findIndex(other => other.piece === part.piece) === i)
 }

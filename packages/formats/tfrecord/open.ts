@@ -1,16 +1,61 @@
-/** Opens TFRecord files: finds them, and finds or builds the index of each. tfrecord-source.ts reads them while the feed runs. */
+/** TFRecord files: finds them, finds or builds the index of each, and reads their records while a feed runs. */
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import { type Opened, openMany } from '../../core/source/index/of-source.js'
-import type { ColumnLayout } from '../../core/source/layout.js'
-import type { OpenContext, SourceKind } from '../../core/source/source.js'
+import type { ColumnLayout, Layout } from '../../core/source/layout.js'
+import type { Columns, Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
-import { indexedFiles } from '../indexed-files.js'
+import { type IndexedFile, indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
 import { withPath } from '../paths.js'
+import { SplitFile, SplitRows } from '../rows-of-files.js'
+import { ExampleReader, targetsOf } from './example.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
-import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
+import { dataOf } from './record.js'
+
+/** The column with a record's bytes as they are. */
+const RECORD = 'record'
+
+interface TfrecordManifest extends Manifest {
+  kind: 'tfrecord'
+  files: IndexedFile[]
+  /** Of the first records. */
+  schema: ColumnLayout[]
+  /** Whether the data's checksums are compared. */
+  check: boolean
+  /** Of compressed files. */
+  unitStarts?: Float64Array
+}
+
+class TfrecordSource extends SplitRows<SplitFile> {
+  private readonly reader = new ExampleReader()
+  private readonly targets = new PerColumns(columns => targetsOf(columns.filter(name => name !== RECORD)))
+
+  constructor(private readonly manifest: TfrecordManifest) {
+    const { files, schema } = manifest
+    const columns = [...schema.map(({ name }) => name).filter(name => name !== RECORD), RECORD]
+    super(manifest, columns, i => new SplitFile(files[i]))
+  }
+
+  protected read(record: Uint8Array, _file: SplitFile, _row: number, columns: readonly string[]): Columns {
+    const out: Columns = {}
+    const data = dataOf(record, this.manifest.check)
+    const targets = this.targets.of(columns)
+    if (targets.length > 0) this.reader.read(data, targets, out)
+    if (columns.includes(RECORD)) out[RECORD] = data
+    return out
+  }
+
+  protected schema(): Layout {
+    const { schema, files } = this.manifest
+    return {
+      schema: [...schema, { name: RECORD, type: 'bytes' }],
+      chunks: `${this.count} records in ${files.length} ${files.length === 1 ? 'file' : 'files'}`,
+    }
+  }
+}
 
 export interface TfrecordJson {
   path: PathsJson
