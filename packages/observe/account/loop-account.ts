@@ -2,17 +2,17 @@
  * The account of a loader's run: what its loop waited for and computed, as sums, and what the workers did meanwhile, from
  * their counters.
  */
+import { MillraceError } from '../../core/basics/errors.js'
 import type { Beside, LoopObserver, TakenStep } from '../../core/deliver/observer.js'
 import { monotonicMs } from '../../core/spans/clock.js'
 import { SpanFile } from '../../core/spans/file.js'
 import type { Accounting, Diagnosis, Evidence, HostSignals } from '../evidence.js'
 import type { HostLook } from '../host/look.js'
 import { HostSampler } from '../host/sampler.js'
-import { flatMetrics } from '../metrics/flat.js'
+import { flatMetrics } from '../metrics/table.js'
 import { account } from './account.js'
-import type { MakersLook } from './collect.js'
+import { evidenceOfRun, lookAtMakers, type MakersLook } from './collect.js'
 import { LoopTimes } from './loop-times.js'
-import { evidenceOfRun, lookAtMakers } from './of-run.js'
 import { type SpanSource, spansOfLoader } from './source.js'
 
 /** Workers' counters are looked at when an epoch begins, but not more often than this (ms). */
@@ -127,7 +127,12 @@ export class LoopAccount implements LoopObserver {
   }
 
   async diagnose(ring: number, seconds: number): Promise<Diagnosis> {
-    return (await import('../watch.js')).watchLoop(ring, seconds)
+    if (!(seconds > 0 && seconds <= 3600))
+      throw new MillraceError(`seconds: expected a number from 0 to 3600, not ${seconds}`)
+    const { diagnoseLive } = await import('../diagnose/attach/live.js')
+    const whole = { ring: String(ring), steps: Number.POSITIVE_INFINITY, seconds, progress: () => {} }
+    const { account: _, model: __, recorded: ___, ...diagnosis } = await diagnoseLive(process.pid, whole)
+    return diagnosis
   }
 
   private hostNow(now: number): HostSignals {

@@ -4,8 +4,7 @@
  */
 import { PART_NAMES } from '../account/parts.js'
 import type { Parts } from '../evidence.js'
-import type { TunerDecision } from '../live/decision.js'
-import type { RunRecord } from '../live/record.js'
+import type { RunRecord, TunerDecision } from '../live/record.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
 
 /** A rank from here on is none. */

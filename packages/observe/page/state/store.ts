@@ -1,8 +1,7 @@
 /** What the page knows, and how each event changes it. Nothing here touches the document: tests call it as it is. */
 
 import type { Ended, Hello, HistoryPoint, Now, Recent } from '../../dashboard/view.js'
-import type { TunerDecision } from '../../live/decision.js'
-import type { RunRecord } from '../../live/record.js'
+import type { RunRecord, TunerDecision } from '../../live/record.js'
 
 /** How long the past is (ms): what is shown as the last hour. */
 const HOUR = 3_600_000
