@@ -77,9 +77,8 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   })
   const stage = (name: string, length: Length) => {
     what = name
-    return run.measure(length).then(measured => {
-      before += measured.steps
-      return measured
+    return run.measure(length).then(made => {
+      before += made
     })
   }
   const { steps, seconds } = options
@@ -98,7 +97,7 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
   noteStart(evidence, source, of)
   what = 'experiments'
-  if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
+  if (needsDoubling(evidence, account(evidence))) await experiment(evidence, source, run, loader, of)
   await run.end()
   return findings(evidence)
 }
@@ -131,7 +130,13 @@ function noteStart(evidence: Evidence, source: SpanSource, { begun, indexes }: G
 }
 
 /** Workers are blocked: is it that they wait for too few reads, or for data that are not in memory? */
-async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: Given): Promise<void> {
+async function experiment(
+  evidence: Evidence,
+  source: SpanSource,
+  run: FeedRun,
+  loader: Loader,
+  of: Given,
+): Promise<void> {
   const { json, opening } = of
   const state = loader.state()
   const { root = process.cwd(), plugins, workers, affinity, depth, rank, world, cache, timeout } = opening
@@ -143,7 +148,7 @@ async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: 
   } catch {
     // What can't be looked at is unknown, and is said to be.
   }
-  Object.assign(evidence.probes, await double(run))
+  Object.assign(evidence.probes, await double(run, source, evidence))
   const { absent } = evidence.probes
   if (absent === undefined || absent.share < SOME) return
   const options = { root, plugins, workers, affinity, depth, rank, world, cache, timeout }
