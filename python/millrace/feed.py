@@ -17,13 +17,12 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, T
 from ._client.find_engine import Meeting
 from ._client.recording import Recording, trace_file
 from ._data.functions import with_map
-from ._generated.protocol import TIMEOUT
 from ._open.definition import resolve
 from ._open.names import instead
 from ._open.open_feeds import Opened, check_state, name_for
 from ._open.options import named
 from ._open.plugins import plugin_urls
-from ._open.ranks import Rank, Seat, find_rank, find_sequence
+from ._open.ranks import Rank, Seat, find_rank
 from ._open.request import options_of, request_of
 from ._spans.level import level_of
 from ._spans.records import SpanRead
@@ -52,33 +51,52 @@ class Feed(Opened):
     ``socket`` for the feed that a running engine was given. The options never change which samples come, in
     which order, with which values:
 
-    * ``rank``, ``world``: the data-parallel rank; by default that of ``mesh`` (a DeviceMesh of one dimension
-      such as ``mesh["dp"]``, or a JAX sharding), of torch.distributed or JAX, or of the launcher. A process
-      group that is made later counts until the first loop, a first look at one batch aside.
+    * ``workers``: worker threads; 0: everything happens in the calling thread. Default: auto. See
+      docs/measure.md#tuning.
+    * ``affinity``: the cores that workers run on: "auto" (one each, near the GPU), or a list such as
+      "2-7,10" or [2, 3]. Default: off. See docs/measure.md#cores.
+    * ``depth``: batches made ahead: slots in use, 1 to 32. Default: 4, and tuned.
+    * ``tune``: what is tuned while it runs: "auto" what is not given, "all" also what is, "off" nothing.
+      Default: auto. See docs/measure.md#tuning.
+    * ``rank``: data-parallel rank, given together with world. Default: the launcher's. See
+      docs/start.md#ranks.
+    * ``world``: number of data-parallel ranks. Default: the launcher's. See docs/start.md#ranks.
+    * ``sequence``: context-parallel rank, which gets its part of each row of tokens. As (rank, world),
+      (rank, world, "contiguous") or mesh["cp"]. See
+      docs/language-models.md#ranks-context-parallelism-and-speed.
+    * ``epochs``: one loop spans so many epochs. None: it never ends, as over shuffled tokens by default.
+      Default: one.
+    * ``steps``: one loop ends after so many steps at the latest.
+    * ``tokens``: one loop ends with the step that brings so many tokens, those of all ranks together.
+    * ``state``: go on from a saved state.
+    * ``variant``: the variant of the feed to open: its merge patch is applied first.
+    * ``allow_code``: a definition in JSON may run the code that it names (functions, Python, kernels). See
+      docs/troubleshoot.md#trust.
+    * ``plugins``: modules with sources or stores of your own, by path or file: URL. See docs/extend.md.
+    * ``cache``: bytes of the block cache, where the order is windowed or rows share row groups or chunks.
+      Default: what loads all once. See docs/define.md#row-groups-and-chunks.
+    * ``scratch``: bytes that the workspace of one worker may grow to. Default: 512 MiB.
+    * ``observe``: how much is written down of what threads do: "counters" or "spans". Default: spans. See
+      docs/measure.md#spans.
+    * ``log``: folder for a run log, a line of JSON a second. False: none. Default: MILLRACE_LOG, or none.
+      See docs/measure.md#run-logs.
+    * ``timeout``: seconds that one sample, or on a GPU one batch, may take before the run ends with its
+      name. Default: 60.
+    * ``progress``: True prints rank 0's rate, loss and reason every few seconds.
+    * ``mesh``: a DeviceMesh of one dimension such as mesh["dp"], or a JAX sharding, that has the rank. See
+      docs/start.md#ranks.
     * ``members``: how many processes on this host take part in this rank (tensor parallelism) and see its
-      batches.
-    * ``workers``: threads; "auto" (the default) is tuned while it runs. ``depth``: batches made ahead, by
-      default 4 and tuned. ``tune``: "auto" tunes what is not given,
-      "all" also what is, "off" nothing: see docs/measure.md.
-    * ``affinity``: the cores that workers run on: "off" (the default), "auto" (one each,
-      near the GPU, off the trainer's), or cores such as "2-7,10" or [2, 3]: see docs/measure.md.
-    * ``sequence``: the context-parallel rank, which gets its part of each row of tokens: ``(rank, world)``,
-      ``(rank, world, "contiguous")`` in place of zigzag, or a mesh of one dimension such as ``mesh["cp"]``.
-    * ``epochs``, ``steps``: one loop covers that much instead of one epoch; ``epochs=None`` never ends, as a
-      loop over shuffled tokens does by default. ``tokens``: it ends with the step that brings that many.
-    * ``state``: goes on from there. ``timeout``: seconds that one sample, or on a GPU one batch, may take.
-    * ``cache``, ``scratch``: bytes for the block cache, and for the workspace of one worker.
-    * ``allow_code``: a JSON file or a dict may run the code that it names (functions, datasets, kernels). Not
-      needed for a builder or a module: see docs/troubleshoot.md.
-    * ``plugins``: modules with sources and stores of your own, by paths or file URLs, which the engine loads:
-      see docs/extend.md.
-    * ``restart``: replaces an engine that died, at most that often (True: 3 times).
-    * ``observe``: how much is written down of who does what: "counters" or "spans" (the default).
-      ``trace``: a file for a trace of the run, such as ``run.json.gz``: see docs/measure.md.
-    * ``log``: a folder for the run log, a line of JSON a second (by default MILLRACE_LOG's; False: none): see
-      docs/measure.md. ``progress``: a line on stderr says how fast it is, what is lost and why.
-    * ``tuple``: names of fields; loops then give tuples of them. ``map``: a function ``(sample, rng)`` over
-      every sample, in Python processes of the engine. ``batch_map``: applied to every finished batch.
+      batches. Default: 1. See docs/start.md#ranks.
+    * ``restart``: a dead engine is replaced, and goes on at the right place, at most so often (True: 3
+      times). Default: True.
+    * ``socket``: the engine of a running millrace serve.
+    * ``trace``: a file for a trace of the run, "run.json.gz" (or .json, .pfw, .pfw.gz, in a folder that is
+      there). See docs/measure.md#traces.
+    * ``tuple``: names of fields; loops then give tuples of them.
+    * ``map``: a function (sample, rng) over every sample, in Python processes of the engine. See
+      docs/start.md#your-own-python.
+    * ``batch_map``: a function that gets every finished batch, on the device. See
+      docs/start.md#your-own-python.
     """
 
     @named
@@ -86,35 +104,38 @@ class Feed(Opened):
         self,
         feed: Any = None,
         *,
-        variant: Optional[str] = None,
+        # generated: parameters, by npm run generate from packages/core/deliver/option-table.ts
+        workers: Union[int, str] = "auto",
+        affinity: Union[str, Sequence[int], None] = None,
+        depth: Optional[int] = None,
+        tune: Optional[str] = None,
         rank: Optional[int] = None,
         world: Optional[int] = None,
-        mesh: Any = None,
-        members: int = 1,
-        workers: Union[int, str] = "auto",
-        depth: Optional[int] = None,
-        affinity: Union[str, Sequence[int], None] = None,
-        tune: Optional[str] = None,
+        sequence: Any = None,
         epochs: Union[int, None, Once] = ONCE,
         steps: Optional[int] = None,
         tokens: Optional[int] = None,
-        sequence: Any = None,
         state: Optional[Mapping[str, Any]] = None,
-        cache: Optional[int] = None,
-        scratch: Optional[int] = None,
-        timeout: float = TIMEOUT,
-        restart: Union[bool, int] = True,
-        socket: "str | os.PathLike[str] | None" = None,
+        variant: Optional[str] = None,
         allow_code: bool = False,
         plugins: "Sequence[str | os.PathLike[str]]" = (),
+        cache: Optional[int] = None,
+        scratch: Optional[int] = None,
         observe: Optional[str] = None,
-        trace: "str | os.PathLike[str] | None" = None,
         log: "str | os.PathLike[str] | bool | None" = None,
+        timeout: float = 60,
         progress: bool = False,
+        mesh: Any = None,
+        members: int = 1,
+        restart: Union[bool, int] = True,
+        socket: "str | os.PathLike[str] | None" = None,
+        trace: "str | os.PathLike[str] | None" = None,
         tuple: Optional[Sequence[str]] = None,
         map: Optional[Callable[[Any, Any], Any]] = None,
         batch_map: Optional[Callable[[Any], Any]] = None,
+        # end
     ) -> None:
+        given = dict(locals())
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
         stats, level = Stats(), level_of(observe)
@@ -129,29 +150,17 @@ class Feed(Opened):
         #: The definition as JSON, where Python knows it.
         self.definition: Optional[Mapping[str, Any]] = asked.get("feed")
         self.tuple = tuple
-        parts = find_sequence(sequence)
-        options = options_of(
-            workers,
-            depth,
-            cache=cache,
-            scratch=scratch,
-            timeout=timeout,
-            steps=steps,
-            sequence=parts,
-            observe=observe,
-            tune=tune,
-            affinity=affinity,
-            log=log,
-        )
+        options = options_of(given)
+        parts = options.get("sequence", {}).get("world", 1)
 
         def ask(now: Rank) -> Tuple[Meeting, Dict[str, Any]]:
-            together = now.world * members * (1 if parts is None else parts.get("world", 1))
+            together = now.world * members * parts
             meeting = Meeting.of_job(together) if socket is None else Meeting.at(socket)
             own = {**options, "rank": now.rank, "world": now.world}
             return meeting, request_of(asked, own, members)
 
-        given = not (rank is None and world is None and mesh is None)
-        seat = Seat(find_rank(rank, world, mesh), given, ask)
+        says_rank = not (rank is None and world is None and mesh is None)
+        seat = Seat(find_rank(rank, world, mesh), says_rank, ask)
         # Members of a rank may stand at different batches when an engine dies.
         restarts = 0 if members > 1 else RESTARTS if restart is True else int(restart)
         stream = Stream(name, *ask(seat.now), restarts, stats)

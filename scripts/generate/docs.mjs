@@ -4,23 +4,26 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Comments around a generated part of a file, by how the file's name ends. */
-const MARKS = { md: ['<!-- ', ' -->', '\n\n'], py: ['# ', '', '\n'] }
+const MARKS = { md: ['<!-- ', ' -->', '\n\n'], py: ['# ', '', '\n'], ts: ['// ', '', '\n'] }
 
 /** A file that is written by hand but for some parts: `parts` are texts by name. */
 export function partlyGenerated(root, file, parts) {
   let text = readFileSync(join(root, file), 'utf8')
   const [open, close, gap] = MARKS[file.split('.').at(-1)]
   for (const [name, { from, part }] of Object.entries(parts)) {
-    const region = new RegExp(`${open}generated: ${name},[^]*?\n${open}end${close}\n`)
+    const region = new RegExp(`( *)${open}generated: ${name},[^]*?\n *${open}end${close}\n`)
     if (!region.test(text)) throw new Error(`${file} has no part ${open}generated: ${name}, …${close}`)
     const first = `${open}generated: ${name}, by npm run generate from ${from}${close}`
-    text = text.replace(region, () => `${first}${gap}${part}${gap}${open}end${close}\n`)
+    text = text.replace(
+      region,
+      (_, indent) => `${indent}${first}${gap}${part}${gap}${indent}${open}end${close}\n`,
+    )
   }
   return text
 }
 
 /** A table of Markdown, its columns as wide as what is in them. */
-function markdown(head, rows) {
+export function markdown(head, rows) {
   const widths = head.map((_, i) => Math.max(...[head, ...rows].map(row => [...row[i]].length)))
   const line = cells => `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`
   return [line(head), line(widths.map(width => '-'.repeat(width))), ...rows.map(line)].join('\n')

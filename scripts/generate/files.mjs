@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { assemblyConstant, assemblyModule, cudaConstant, cudaConstants, cudaHeader } from './cuda.mjs'
 import { controlTable, partlyGenerated, slotTable } from './docs.mjs'
 import { dispatchHeader, opCodes, operatorRows, operatorsModule, torchvisionModule } from './operators.mjs'
+import { choices, engineNames, openOptions, optionTable, parameterList, parameters } from './options.mjs'
 import {
   constant,
   constantName,
@@ -15,14 +16,22 @@ import {
   records,
 } from './python.mjs'
 import { readTable } from './read.mjs'
+import { builderExports, sourcesModule } from './sources.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
 const DISPATCH = 'packages/pixels/transform/kernels/cuda/operators.cuh'
 const OPERATORS = 'packages/pixels/operators'
 const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
+const BUILDERS = 'packages/all/builders.ts'
 const DEFINE = 'docs/define.md'
 const PROTOCOL = 'docs/protocol.md'
+const OPTION_TABLE = 'packages/core/deliver/option-table.ts'
+const OPTIONS = 'packages/core/deliver/options.ts'
+const START = 'docs/start.md'
+const FEED = 'python/millrace/feed.py'
+/** The end of the docstring of `Feed`: its options. */
+const PARAMETER_LIST = /(in\n {4}which order, with which values:\n\n)[\s\S]*?(?= {4}"""\n)/
 /** It runs outside of the package, and imports nothing of it. */
 const WORKER = 'python/millrace/_data/worker_values.py'
 
@@ -53,7 +62,7 @@ export async function generatedFiles(root, importModule) {
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
-  const removed = (await table('packages/core/basics/removed.ts'))('REMOVED').value
+  const options = (await table(OPTION_TABLE))('OPTIONS').value
 
   const files = {}
   const python = (name, from, about, parts) => {
@@ -216,25 +225,49 @@ export async function generatedFiles(root, importModule) {
   )
 
   files[`${PYTHON}/torchvision_names.py`] = await torchvisionModule(importModule, mistakes('TORCHVISION'))
-  python('removed', 'packages/core/basics/removed.ts', 'Options that are gone.', [
+  python('options', OPTION_TABLE, 'Options of a feed.', [
+    dictionary(
+      {
+        name: 'ENGINE_NAMES',
+        says: 'Options that the engine is given, by their names here: what it calls them.',
+        value: engineNames(options),
+      },
+      'str',
+    ),
+    dictionary(
+      { name: 'CHOICES', says: 'Options that are one of some words.', value: choices(options) },
+      'Tuple[str, ...]',
+    ),
     dictionary(
       {
         name: 'REMOVED',
-        says: 'What to do instead, by the function that took the option, and its name.',
+        says: 'Options that are gone, by the function that took them and their name: what to do instead.',
         value: Object.fromEntries(
-          removed.flatMap(({ name, of, instead }) =>
-            of.map(taker => [`${taker}.${constantName(name).toLowerCase()}`, instead]),
+          Object.entries(options).flatMap(([name, { removed }]) =>
+            (removed?.of ?? []).map(taker => [
+              `${taker}.${constantName(name).toLowerCase()}`,
+              removed.instead,
+            ]),
           ),
         ),
       },
       'str',
     ),
   ])
+  files[OPTIONS] = partlyGenerated(root, OPTIONS, { OpenOptions: openOptions(options) })
+  const feed = partlyGenerated(root, FEED, { parameters: parameters(options) })
+  files[FEED] = feed.replace(PARAMETER_LIST, (_, before) => before + parameterList(options))
+  files[START] = partlyGenerated(root, START, {
+    options: optionTable(options, false),
+    'options of Python': optionTable(options, true),
+  })
   python('random_words', 'packages/core/basics/random-words.ts', 'Numbers of the keyed random generator.', [
     ...RANDOM.map(name => hexadecimal(random(name))),
     constant(random('ROUNDS')),
   ])
   files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
+  files[`${PYTHON}/sources.py`] = await sourcesModule(root, importModule)
+  files[BUILDERS] = await builderExports(root, importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(

@@ -1,7 +1,7 @@
 /**
  * The engine as it is built: makers are threads that load compiled files, so these tests use dist/ with the types of
  * packages/. `npm test` builds first. A test that changes a module inside uses build/ instead, where each is a file of its own:
- * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build/all' })`.
+ * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build' })`.
  */
 
 import { createHash } from 'node:crypto'

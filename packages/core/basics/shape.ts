@@ -9,6 +9,9 @@ import { at, unknownName, wrong } from './mistakes.js'
 export interface Parser<Out, In = Out> {
   (value: unknown, path: string): Out
   readonly written?: In
+  /** A parser of single values says what it expects; one of some words, which they are. */
+  readonly expects?: string
+  readonly words?: readonly string[]
 }
 
 /** A key that may be left out. */
@@ -35,7 +38,8 @@ export type Written<S extends Keys> = Flat<
     [K in keyof S as S[K] extends Default<unknown> ? K : never]?: InputOf<S[K]>
   }
 >
-type InputOf<P> = P extends { readonly parse: Parser<unknown, infer I> }
+/** What a parser takes. */
+export type InputOf<P> = P extends { readonly parse: Parser<unknown, infer I> }
   ? I
   : P extends Parser<unknown, infer I>
     ? I
@@ -65,44 +69,73 @@ function inRange(n: number, { min = -Infinity, max = Infinity, above = -Infinity
   return n >= min && n <= max && n > above
 }
 
-export function number(range: Range = {}): Parser<number> {
-  return (value, path) => {
-    if (typeof value === 'number' && Number.isFinite(value) && inRange(value, range)) return value
-    throw wrong(path, `a number${rangeText(range)}`, value)
+/** A parser of single values: those that pass the test. */
+export function single<T>(expects: string, test: (value: unknown) => boolean): Parser<T> {
+  const parse: Parser<T> = (value, path) => {
+    if (test(value)) return value as T
+    throw wrong(path, expects, value)
   }
+  return Object.assign(parse, { expects })
 }
 
-export function integer(range: Range = {}): Parser<number> {
-  return (value, path) => {
-    if (typeof value === 'number' && Number.isSafeInteger(value) && inRange(value, range)) return value
-    throw wrong(path, `a whole number${rangeText(range)}`, value)
-  }
+export function number(range: Range = {}, expects = `a number${rangeText(range)}`): Parser<number> {
+  return single(expects, value => Number.isFinite(value) && inRange(value as number, range))
 }
 
-export const boolean: Parser<boolean> = (value, path) => {
-  if (typeof value === 'boolean') return value
-  throw wrong(path, 'true or false', value)
+export function integer(range: Range = {}, expects = `a whole number${rangeText(range)}`): Parser<number> {
+  return single(expects, value => Number.isSafeInteger(value) && inRange(value as number, range))
 }
+
+export const boolean: Parser<boolean> = single('true or false', value => typeof value === 'boolean')
 
 /** Text that is not empty. */
-export const text: Parser<string> = (value, path) => {
-  if (typeof value === 'string' && value !== '') return value
-  throw wrong(path, 'a text', value)
+export const text: Parser<string> = single('a text', value => typeof value === 'string' && value !== '')
+
+/** One of these words or null, or else what the parser takes. */
+export function or<const W extends string | false | null, O, I>(
+  word: W,
+  parse: Parser<O, I>,
+): Parser<W | O, W | I> {
+  const expects = `${parse.expects}, or ${JSON.stringify(word)}`
+  const either: Parser<W | O, W | I> = (value, path) => {
+    if (value === word) return word
+    if (parse.expects === undefined) return parse(value, path)
+    try {
+      return parse(value, path)
+    } catch {
+      throw wrong(path, expects, value)
+    }
+  }
+  return Object.assign(either, parse.expects !== undefined && { expects })
+}
+
+/** A value that is checked by who uses it. */
+export function unchecked<T>(): Parser<T> {
+  return value => value as T
 }
 
 export function oneOf<const T extends string>(names: readonly T[], what = 'name'): Parser<T> {
-  return (value, path) => {
+  const parse: Parser<T> = (value, path) => {
     if ((names as readonly unknown[]).includes(value)) return value as T
     if (typeof value === 'string') throw unknownName(path, what, value, names)
     throw wrong(path, `one of ${names.join(', ')}`, value)
   }
+  return Object.assign(parse, { words: names })
 }
 
 /** A list whose every entry is parsed. */
 export function list<O, I>(entry: Parser<O, I>, what: string, length: Range = {}): Parser<O[], I[]> {
   return (value, path) => {
     if (!Array.isArray(value) || !inRange(value.length, length)) throw wrong(path, what, value)
-    return value.map((v, i) => entry(v, at(path, i)))
+    // Paths are texts: of single values, which lists may have millions of, only the one that is wrong is named.
+    if (entry.expects === undefined) return value.map((v, i) => entry(v, at(path, i)))
+    let i = 0
+    try {
+      for (; i < value.length; i++) entry(value[i], path)
+    } catch {
+      entry(value[i], at(path, i))
+    }
+    return value.slice() as O[]
   }
 }
 
@@ -184,15 +217,20 @@ export function optional<O, I>(parse: Parser<O, I>): Default<O | undefined, I> {
   return { parse, fallback: undefined }
 }
 
-/** An object with these keys and no others. */
-export function object<S extends Keys>(keys: S, what = 'an object'): Parser<Parsed<S>, Written<S>> {
+/** An object with these keys and no others; or, of what another version may have written, with others that are ignored. */
+export function object<S extends Keys>(
+  keys: S,
+  what = 'an object',
+  others: 'refused' | 'ignored' = 'refused',
+): Parser<Parsed<S>, Written<S>> {
   const known = Object.keys(keys)
   return (value, path) => {
     if (!isObject(value)) throw wrong(path, `${what} with ${known.join(', ')}`, value)
-    for (const key of Object.keys(value)) {
-      if (value[key] !== undefined && !Object.hasOwn(keys, key))
-        throw unknownName(at(path, key), 'key', key, known)
-    }
+    if (others === 'refused')
+      for (const key of Object.keys(value)) {
+        if (value[key] !== undefined && !Object.hasOwn(keys, key))
+          throw unknownName(at(path, key), 'key', key, known)
+      }
     const out: Record<string, unknown> = {}
     for (const key of known) {
       const spec = keys[key]

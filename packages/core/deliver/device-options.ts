@@ -1,23 +1,9 @@
 /** Options of `open` that have to do with the GPU. */
 
 import { DefinitionError } from '../basics/errors.js'
+import { type Given, OPTIONS } from './option-table.js'
 
-export interface DeviceOptions {
-  /** "cuda" or "cuda:1": batches are delivered on that GPU, as DeviceArrays. By default they are in host memory. */
-  device?: string
-  /**
-   * Who decodes images: "cpu", the workers; "gpu", the device; "auto" (the default): the workers, and if they don't keep
-   * up with the trainer, what the tuner finds to be fastest: they, the device, or both. That stays, and is part of the
-   * state. Only pixel values change, and by less than 2/255 on average.
-   */
-  decode?: 'auto' | 'cpu' | 'gpu'
-  /** With a device: the memory of images is [n, h, w, c], though their shape is [n, c, h, w]. */
-  channelsLast?: boolean
-  /** With a device: the CUDA stream on which batches are used; by default CUDA's default stream. */
-  stream?: bigint | number
-}
-
-/** The same, read. */
+/** The device that batches are delivered to, and what it does. */
 export interface DeviceChoice {
   ordinal: number
   decode: 'auto' | 'cpu' | 'gpu'
@@ -27,15 +13,10 @@ export interface DeviceChoice {
 
 /** Undefined: batches stay in host memory. */
 export function readDeviceOptions(
-  options: DeviceOptions & { notice?: (text: string) => void },
+  options: { [Name in 'device' | 'decode' | 'channelsLast' | 'stream' | 'notice']?: Given<Name> },
 ): DeviceChoice | undefined {
-  const { device, decode = 'auto', channelsLast = false, stream = 0n } = options
-  if (!['auto', 'cpu', 'gpu'].includes(decode)) {
-    throw new DefinitionError(
-      'options.decode',
-      `expected "auto", "cpu" or "gpu", not ${JSON.stringify(decode)}`,
-    )
-  }
+  const { device, channelsLast = false, stream = 0n } = options
+  const decode = OPTIONS.decode.shape(options.decode ?? 'auto', 'options.decode')
   if (device === undefined) {
     for (const name of ['channelsLast', 'stream'] as const) {
       if (options[name]) throw new DefinitionError(`options.${name}`, 'it needs the option device: "cuda"')

@@ -2,13 +2,14 @@
 
 import { CPU, twentiethsOf } from '../basics/decoder.js'
 import { BudgetError, DefinitionError } from '../basics/errors.js'
+import { integer } from '../basics/shape.js'
 import { mostRows } from '../batch/layout.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { Feeding } from '../engine/ring/feeding.js'
 import { SpanFile } from '../spans/file.js'
 import { workersByFiles } from '../system/process/limits.js'
 import { loadObserver } from './observer.js'
-import { type OpenedOptions, whole } from './options.js'
+import type { OpenedOptions } from './options.js'
 import type { RingTuner, Setting, TunedRing } from './ring-tuner.js'
 
 /** That of this process, once a feed is tuned. */
@@ -158,7 +159,7 @@ function checkedChange(change: { workers?: number; depth?: number }): { workers?
       throw new DefinitionError(`tune.${name}`, 'unknown; what can be set while it runs: workers, depth')
   const { workers, depth } = change
   if (workers !== undefined) {
-    whole('tune.workers', workers, 1, MAX_MAKERS)
+    integer({ min: 1, max: MAX_MAKERS })(workers, 'tune.workers')
     const most = workersByFiles()
     if (workers > most)
       throw new BudgetError(
@@ -166,6 +167,6 @@ function checkedChange(change: { workers?: number; depth?: number }): { workers?
           'take fewer, or raise it with `ulimit -n`',
       )
   }
-  if (depth !== undefined) whole('tune.depth', depth, 1, MAX_DEPTH)
+  if (depth !== undefined) integer({ min: 1, max: MAX_DEPTH })(depth, 'tune.depth')
   return change
 }

@@ -1,7 +1,7 @@
 /** Diagnosing, for programs: loaded when it is asked for, so that others start without it. */
 
-import { noticeRemoved } from '../../core/basics/removed.js'
 import type { FeedJson } from '../../core/define/types.js'
+import { noticeRemoved } from '../../core/deliver/option-table.js'
 import type { OpenOptions } from '../../core/deliver/options.js'
 import type { Diagnosis } from '../evidence.js'
 import type { DiagnoseLiveOptions } from './attach/live.js'

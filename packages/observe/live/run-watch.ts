@@ -2,6 +2,7 @@
  * A run that is watched from its engine's process: one timer, a record a second, for the run log (option `log`) and for what
  * else listens.
  */
+
 import { hostname } from 'node:os'
 import { version } from '../../core/basics/version.js'
 import type { RunWatch, WatchedRun } from '../../core/deliver/observer.js'

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { MillraceError, nearest } from '../../core/basics/errors.js'
 import { expandHome } from '../../core/basics/path.js'
-import { removedOf, removedText } from '../../core/basics/removed.js'
+import { type OptionFlag, removedOf, removedText } from '../../core/deliver/option-table.js'
 import { say } from './say.js'
 import { pairs, wrap } from './table.js'
 import { parseAmount, parseBytes } from './units.js'
@@ -14,7 +14,7 @@ import { parseAmount, parseBytes } from './units.js'
  * flag: given or not; text: as it stands; texts: the same, and it may be given several times; number: not negative; count:
  * a whole one; amount: `100B`, `1.5M`, `3e9` of anything; bytes: `256MiB`, `3e9`.
  */
-export type OptionType = 'flag' | 'text' | 'texts' | 'number' | 'count' | 'amount' | 'bytes'
+export type OptionType = OptionFlag['type']
 
 export interface Option {
   type: OptionType
@@ -121,30 +121,13 @@ const COMMON = {
   help: { type: 'flag', short: 'h', about: 'show this help' },
 } as const satisfies Record<string, Option>
 
-/** For verbs that take a definition: what came as JSON runs no code otherwise. */
-export const ALLOW_CODE = {
-  'allow-code': {
-    type: 'flag',
-    about: 'a definition in JSON may run the code that it names (functions, Python, kernels)',
-  },
-} as const satisfies Record<string, Option>
-
-/** For verbs that take a definition or data. */
-export const PLUGIN = {
-  plugin: {
-    type: 'texts',
-    value: 'URL',
-    about: 'a module with sources or stores of your own; may be given several times (docs/extend.md)',
-  },
-} as const satisfies Record<string, Option>
-
 /** Reads the words after the verb. */
 export function parse(
   verb: Command,
   words: readonly string[],
 ): Call<Record<string, Option>> & { json: boolean; help: boolean; progress: boolean | undefined } {
   const options: Record<string, Option> = { ...verb.options, ...COMMON }
-  const gone = new Map(removedOf(verb.name).map(one => [kebab(one.name), one]))
+  const gone = new Map([...removedOf(verb.name)].map(([name, removed]) => [kebab(name), removed]))
   const { tokens } = parseArgs({
     args: [...words],
     options: Object.fromEntries([
@@ -233,15 +216,6 @@ function wanted({ type, least = 0, most }: Option): string {
   return `a ${type === 'count' ? 'whole ' : ''}number from ${least}${most === undefined ? '' : ` to ${most}`}`
 }
 
-/** `--affinity`: checked where the feed is opened. */
-export const AFFINITY = {
-  affinity: {
-    type: 'text',
-    value: 'CORES',
-    about: 'cores that workers run on: auto, or a list such as 2-7,10 (off)',
-  },
-} as const satisfies Record<string, Option>
-
 /** `--workers` of verbs that make no feed: threads. Each takes some 40 MB. */
 export const THREADS = {
   workers: {
@@ -250,14 +224,6 @@ export const THREADS = {
     about: 'threads (as many as there are cores; 0: the calling one)',
   },
 } as const satisfies Record<string, Option>
-
-/** `--workers`: how many, or `auto`. */
-export function workersOf(text: string): number | 'auto' {
-  if (text === 'auto') return text
-  const number = quantity({ type: 'count', about: '' }, text)
-  if (number === undefined) throw new UsageError(`--workers wants a whole number or auto, not "${text}"`)
-  return number
-}
 
 function checkArguments(verb: Command, args: readonly string[]): void {
   const needed = verb.args.filter(arg => !arg.optional)

@@ -7,7 +7,7 @@ import inspect
 import logging
 from typing import Any, Callable, Dict, Iterable, TypeVar
 
-from .._generated.removed import REMOVED
+from .._generated.options import REMOVED
 from .names import hint
 
 F = TypeVar("F", bound=Callable[..., Any])

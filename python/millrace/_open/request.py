@@ -6,57 +6,37 @@ import hashlib
 import json
 import os
 import time
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional
 
 from .._data.payload import command, without_payloads
+from .._generated.options import CHOICES, ENGINE_NAMES
 from ..errors import DefinitionError
+from .ranks import find_sequence
 from .trainer import trainer_facts
 
 #: What a timeout of float("inf") comes to (seconds): JSON has no inf.
 FOREVER = 1e9
 #: The folder of run logs of all feeds that don't say another.
 LOG = "MILLRACE_LOG"
-#: What may be tuned while a feed runs (docs/measure.md).
-TUNED = ("auto", "all", "off")
 
 
-def options_of(
-    workers: Union[int, str],
-    depth: Optional[int],
-    *,
-    cache: Optional[int],
-    scratch: Optional[int],
-    timeout: float,
-    steps: Optional[int],
-    sequence: Optional[Mapping[str, Any]] = None,
-    observe: Optional[str] = None,
-    tune: Optional[str] = None,
-    affinity: Union[str, Sequence[int], None] = None,
-    log: "str | os.PathLike[str] | bool | None" = None,
-) -> Dict[str, Any]:
-    """The engine's options, by its names. What is None is left to the engine."""
-    options = {
-        "workers": workers,
-        "depth": depth,
-        # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.
-        "decode": "auto",
-        "cache": cache,
-        "scratch": scratch,
-        "timeout": min(timeout, FOREVER) if isinstance(timeout, (int, float)) else timeout,
-        "limit": steps,
-        "sequence": sequence,
-        "observe": observe,
-        "tune": _tuned_of(tune),
-        "affinity": affinity if affinity is None or isinstance(affinity, str) else list(affinity),
-    }
+def options_of(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """The engine's options, by its names, of all that was given. What is None is left to the engine."""
+    for name, words in CHOICES.items():
+        if given[name] is not None and given[name] not in words:
+            raise DefinitionError(f"{name}: expected one of {', '.join(words)}, not {given[name]!r}")
+    options = {ENGINE_NAMES[name]: value for name, value in given.items() if name in ENGINE_NAMES}
+    affinity, timeout = options["affinity"], options["timeout"]
+    if affinity is not None and not isinstance(affinity, str):
+        options["affinity"] = list(affinity)
+    if isinstance(timeout, (int, float)):
+        options["timeout"] = min(timeout, FOREVER)
+    options["sequence"] = find_sequence(options["sequence"])
+    # Until a view says where it wants its batches: only what can't be made by the CPU is left to a GPU.
+    options["decode"] = "auto"
+    log = options.pop("log")
     wanted = {name: value for name, value in options.items() if value is not None}
     return wanted if log is None and not os.environ.get(LOG) else {**wanted, "log": _log_of(log)}
-
-
-def _tuned_of(tune: Optional[str]) -> Optional[str]:
-    if tune is not None and tune not in TUNED:
-        raise DefinitionError(f'tune: expected "auto", "all" or "off", not {tune!r}')
-    return tune
 
 
 def _log_of(log: "str | os.PathLike[str] | bool | None") -> Optional[Dict[str, Any]]:

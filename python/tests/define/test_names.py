@@ -59,7 +59,7 @@ def test_the_guides_name_what_a_feed_has():
         ({"sampler": None}, r"\.weighted"),
         ({"collate_fn": len}, "batch_map=fn"),
         ({"transform": len}, r"from_torchvision\(transform"),
-        ({"zzz": 1}, "known: feed, variant, rank"),
+        ({"zzz": 1}, "known: feed, workers, affinity"),
     ],
 )
 def test_options_of_feed_and_open(fake, options, said):
@@ -72,7 +72,7 @@ def test_options_of_feed_and_open(fake, options, said):
 @pytest.mark.parametrize("wrong", [True, False, "on", 2, ["all"]])
 def test_what_tune_may_be_is_said_before_the_engine_is_asked(wrong):
     feed = millrace.tar("a.tar").fields(x=millrace.int("cls")).batch(4)
-    with pytest.raises(ValueError, match='^tune: expected "auto", "all" or "off", not '):
+    with pytest.raises(ValueError, match="^tune: expected one of auto, all, off, not "):
         feed.open(tune=wrong)
 
 

@@ -55,7 +55,7 @@ describe('a loop over tokens', () => {
 
   it('has tokens that are a whole number, and a feed of tokens', async () => {
     expect(() => open(feed, { ...quiet, tokens: 1.5 })).toThrow(
-      /options\.tokens: expected a whole number from 1/,
+      /options\.tokens: expected a whole number ≥ 1/,
     )
     const other = {
       source: { synthetic: { count: 8, images: { width: 8, height: 8 } } },

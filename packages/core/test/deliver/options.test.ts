@@ -10,17 +10,17 @@ import { fillOptions, type OpenOptions } from '../../deliver/options.js'
 
 describe('an option', () => {
   it.each([
-    [{ depth: '4' }, 'options.depth: expected a whole number from 1 to 32, not "4"'],
-    [{ workers: 'many' }, 'options.workers: expected a whole number from 0 to 256, or "auto", not "many"'],
-    [{ timeout: 0 }, 'options.timeout: expected seconds, more than 0, not 0'],
-    [{ timeout: '60' }, 'options.timeout: expected seconds, more than 0, not "60"'],
+    [{ depth: '4' }, 'options.depth: expected a whole number from 1 to 32, found "4"'],
+    [{ workers: 'many' }, 'options.workers: expected a whole number from 0 to 256, or "auto", found "many"'],
+    [{ timeout: 0 }, 'options.timeout: expected seconds, more than 0, found 0'],
+    [{ timeout: '60' }, 'options.timeout: expected seconds, more than 0, found "60"'],
   ])('%j is refused', (options, message) => {
     expect(() => fillOptions(options as OpenOptions)).toThrow(message)
   })
 
   it.each([
-    [{ wrokers: 2 }, 'options.wrokers: unknown option; did you mean "workers"?'],
-    [{ prefetch: 2 }, /^options\.prefetch: unknown option; known: workers, depth, /],
+    [{ wrokers: 2 }, 'options.wrokers: unknown option "wrokers"; did you mean "workers"?'],
+    [{ prefetch: 2 }, /^options\.prefetch: unknown option "prefetch"; known: workers, affinity, depth, /],
   ])('%j is not one', (options, message) => {
     const feed = { source: { synthetic: { count: 8 } }, fields: { x: { from: 'cls', as: 'int' } }, batch: 4 }
     expect(() => open(feed as never, options as OpenOptions)).toThrow(message)

@@ -584,7 +584,7 @@ describe('opening', () => {
     expect(options({ decode: 'gpu' })).toThrow(
       'options.decode: to decode on a GPU, also give the option device',
     )
-    expect(options({ decode: 'tpu' })).toThrow('options.decode: expected "auto", "cpu" or "gpu"')
+    expect(options({ decode: 'tpu' })).toThrow('options.decode: unknown decoder "tpu"; did you mean "cpu"?')
     expect(options({ channelsLast: true })).toThrow(
       'options.channelsLast: it needs the option device: "cuda"',
     )

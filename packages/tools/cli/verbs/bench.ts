@@ -5,8 +5,9 @@ import { areTooFew, tooFew } from '../../bench/change-words.js'
 import type { Binding } from '../../bench/grid/configuration.js'
 import type { Asked } from '../../bench/grid/grid.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
-import { ALLOW_CODE, command, PLUGIN, UsageError } from '../command.js'
+import { command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { say } from '../say.js'
 import { counted, duration, parseBytes, percent } from '../units.js'
@@ -65,11 +66,7 @@ export const bench = command({
       about: 'an earlier bench.jsonl to compare with; its configurations are measured',
     },
     force: { type: 'flag', about: 'with --baseline: compare other machines, feeds or steps all the same' },
-    rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
-    world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
-    timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('bench'),
   },
   examples: [
     ['millrace bench cats.json --step-ms 50', 'what feeds a trainer with steps of 50 ms best, here?'],
@@ -77,7 +74,7 @@ export const bench = command({
     ['millrace bench cats.json --step-ms 50 --baseline main/bench.jsonl', 'did a change make it slower?'],
   ],
   async run({ args: [feed], values, given }) {
-    const { rounds, seconds, steps, epochs, out, baseline, force, timeout, rank, world } = values
+    const { rounds, seconds, steps, epochs, out, baseline, force } = values
     const stepMs = values['step-ms']
     if (values.profile !== undefined && stepMs > 0)
       throw new UsageError('--step-ms and --profile both say how long steps are: give one of them')
@@ -131,7 +128,7 @@ export const bench = command({
     try {
       const found = await benchFeed(
         json,
-        { root, plugins, timeout, rank, world },
+        { ...optionsOf('bench', values), root, plugins },
         {
           ...{ feed, stepMs, profile, asked, rounds, out: resolve(out), notice },
           length: { seconds, steps, epochs, skipEpoch: warmUp === 'epoch' },

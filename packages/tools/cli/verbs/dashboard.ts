@@ -6,15 +6,15 @@ import { printable } from '../../../core/basics/errors.js'
 import { version } from '../../../core/basics/version.js'
 import type { Dashboard } from '../../../observe/dashboard/dashboard.js'
 import type { OwnRun } from '../../../observe/dashboard/run/own-run.js'
-import { ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { command, type Outcome, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice } from '../progress.js'
 import { asJson, say } from '../say.js'
 
 const LOCAL = '127.0.0.1'
 /** Dollars for an hour of a GPU, unless told otherwise: what large clouds ask for an H100, about. */
 const PRICE = 3
-const DEPTH = 4
 const MOST_PORT = 65535
 
 export const dashboard = command({
@@ -44,10 +44,7 @@ export const dashboard = command({
       about: 'with FEED: length of a simulated training step',
       default: 0,
     },
-    workers: { type: 'text', value: 'N', about: 'with FEED: worker threads', default: 'auto' },
-    depth: { type: 'count', value: 'N', about: 'with FEED: batches made ahead', default: DEPTH, least: 1 },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('dashboard'),
   },
   examples: [
     ['millrace dashboard', 'the run on this machine, or a list of them'],
@@ -107,8 +104,8 @@ interface Given {
   port?: number
   host: string
   'step-ms': number
-  workers: string
-  depth: number
+  workers?: string
+  depth?: number
   'allow-code': boolean
   plugin: string[]
 }
@@ -120,13 +117,15 @@ function checkUsage(feed: string | undefined, { attach, ring, workers, depth, ..
   if (port > MOST_PORT) throw new UsageError(`--port wants a number from 0 to ${MOST_PORT}, not ${port}`)
   if (host.trim() === '') throw new UsageError('--host wants a name or an address of this machine')
   if (attach === undefined && ring !== undefined) throw new UsageError('--ring is for --attach PID')
-  workersOf(workers)
-  if (feed === undefined && (workers !== 'auto' || depth !== DEPTH || more['step-ms'] > 0))
+  optionsOf('dashboard', { workers, depth })
+  if (feed === undefined && ((workers ?? depth) !== undefined || more['step-ms'] > 0))
     throw new UsageError('--step-ms, --workers and --depth are for a FEED: a trainer that runs has its own')
 }
 
 function runOptions({ workers, depth, plugin, ...more }: Given): string[] {
-  const options = ['--workers', workers, '--depth', String(depth), '--step-ms', String(more['step-ms'])]
+  const options = ['--step-ms', String(more['step-ms'])]
+  if (workers !== undefined) options.push('--workers', workers)
+  if (depth !== undefined) options.push('--depth', String(depth))
   if (more['allow-code']) options.push('--allow-code')
   return [...options, ...plugin.flatMap(url => ['--plugin', url])]
 }

@@ -3,12 +3,13 @@
 import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import { version } from '../../../core/basics/version.js'
-import type { FeedJson } from '../../../core/define/types.js'
+import type { FeedJson, SourceJson } from '../../../core/define/types.js'
 import type { SpanRecord } from '../../../core/spans/reader.js'
 import { FIRST_OTHER_LANE } from '../../../core/spans/span-words.js'
 import type { ReportData, ReportRun } from '../../../observe/dashboard/view.js'
 import { ms } from '../../../observe/verdict/units.js'
-import { command, workersOf } from '../command.js'
+import { command } from '../command.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { Progress } from '../progress.js'
 import { table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
@@ -37,7 +38,7 @@ export const demo = command({
     samples: { type: 'count', value: 'N', about: 'how many pictures', default: 2000, least: BATCH },
     'step-ms': { type: 'number', value: 'MS', about: 'length of a training step', default: 20 },
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
-    workers: { type: 'text', value: 'N', about: 'worker threads', default: 'auto' },
+    ...flagsOf('demo'),
     trace: { type: 'text', value: 'FILE', about: 'write a trace of the three runs that opens in Perfetto' },
     text: { type: 'flag', about: 'text in place of pictures: it is tokenised, blended and packed' },
   },
@@ -46,7 +47,7 @@ export const demo = command({
     ['millrace demo --text', 'what a language model is fed'],
   ],
   async run({ values }) {
-    const given = workersOf(values.workers)
+    const { workers: given = 'auto' } = optionsOf('demo', values)
     const [{ writeReport }, { writeWhole }, limits, { recordTrace }] = await Promise.all([
       import('../../../observe/report.js'),
       import('../../../core/system/files/draft.js'),
@@ -65,13 +66,14 @@ export const demo = command({
     const cores = limits.usableCores()
     await makeData(out, values.samples, cores)
     const runs: DemoRun[] = []
-    for (const way of waysToFeed(out, workers)) {
+    const { shardsAt } = await import('../../prepare/pack/tar-writer.js')
+    for (const way of waysToFeed(out, shardsAt(join(out, 'shards', 'demo-*.tar')), workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
     const code = tellFailure(await trace?.end())
 
     const feed = join(out, 'feed.json')
-    const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
+    const relative = feedOf(shardsAt('shards/demo-*.tar'), 'jpg', 'cls')
     writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
     const report = join(out, 'report.html')
     const price = { perHour: values.price }
@@ -145,9 +147,9 @@ interface Way {
   depth: number
 }
 
-function waysToFeed(out: string, workers: number): Way[] {
+function waysToFeed(out: string, packed: SourceJson, workers: number): Way[] {
   const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
-  const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
+  const shards = feedOf(packed, 'jpg', 'cls')
   const ahead = `made ahead by ${workers === 1 ? 'one worker' : `${workers} workers`}`
   return [
     { name: 'naive', what: 'files, read and decoded between the steps', feed: files, workers: 0, depth: 1 },

@@ -1,12 +1,13 @@
 /** `millrace diagnose`: why does the trainer wait, and what is to be done? */
+import type { OpenOptions } from '../../../core/deliver/options.js'
 import type { Findings } from '../../../observe/diagnose/findings.js'
-import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { command, type Outcome, UsageError } from '../command.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 
 const SEVERAL = 'a FEED, --attach PID, --loader module:object, or --evidence FILE'
 
-/** Batches made ahead, unless told otherwise. */
-const DEPTH = 4
+const OF_FEED = ['workers', 'affinity', 'depth'] as const
 
 export const diagnose = command({
   name: 'diagnose',
@@ -34,17 +35,9 @@ export const diagnose = command({
     },
     steps: { type: 'count', value: 'N', about: 'steps to look at (200)', least: 1 },
     seconds: { type: 'number', value: 'S', about: 'look no longer than this', default: 30, least: 0.1 },
-    workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
-    ...AFFINITY,
-    depth: { type: 'count', value: 'N', about: 'batches made ahead', default: DEPTH, least: 1 },
-    rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
-    world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
-    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
-    timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
+    ...flagsOf('diagnose'),
     record: { type: 'text', value: 'FILE', about: 'keep what was seen (gzip JSON), to be judged again' },
     evidence: { type: 'text', value: 'FILE', about: 'judge what --record has kept' },
-    ...ALLOW_CODE,
-    ...PLUGIN,
   },
   examples: [
     ['millrace diagnose cats.json --step-ms 50', 'why would a trainer with steps of 50 ms wait?'],
@@ -55,7 +48,7 @@ export const diagnose = command({
       'then: millrace diagnose --evidence case.json.gz',
     ],
   ],
-  async run({ args: [feed], values }) {
+  async run({ args: [feed], values, given }) {
     const { attach, loader, evidence, ring, record, seconds, steps } = values
     const ways = [feed, attach, loader, evidence].filter(way => way !== undefined)
     if (ways.length !== 1) throw new UsageError(`millrace diagnose takes one of ${SEVERAL}`)
@@ -66,10 +59,7 @@ export const diagnose = command({
       throw new UsageError(
         '--step-ms is for a FEED, --loader or --attach: what was recorded has its own steps',
       )
-    if (
-      feed === undefined &&
-      (values.workers !== 'auto' || values.depth !== DEPTH || values.affinity !== undefined)
-    )
+    if (feed === undefined && OF_FEED.some(name => given.has(name)))
       throw new UsageError(
         '--workers, --affinity and --depth are for a FEED: a trainer or loader has its own',
       )
@@ -90,8 +80,9 @@ export const diagnose = command({
         ...(stepMs > 0 && { stepMs }),
       })
     } else {
-      const allowCode = values['allow-code']
-      found = await diagnoseOwn(feed, { ...values, steps: steps ?? STEPS, stepMs, allowCode })
+      found = await diagnoseOwn(feed, optionsOf('diagnose', values), {
+        ...{ stepMs, seconds, steps: steps ?? STEPS },
+      })
     }
     if (record !== undefined) {
       const { writeEvidence } = await import('../../../observe/diagnose/recorded.js')
@@ -120,40 +111,30 @@ async function diagnoseRunning(
   }
 }
 
-interface Given {
-  stepMs: number
-  steps: number
-  seconds: number
-  workers: string
-  affinity?: string
-  depth: number
-  rank?: number
-  world?: number
-  cache?: number
-  timeout: number
-  allowCode: boolean
-  plugin: string[]
-}
-
-async function diagnoseOwn(feed: string, given: Given): Promise<Findings> {
+async function diagnoseOwn(
+  feed: string,
+  options: OpenOptions,
+  length: { stepMs: number; steps: number; seconds: number },
+): Promise<Findings> {
   const [{ loadFeed }, { givenPlugins }, { diagnoseFeed }] = await Promise.all([
     import('../feed-argument.js'),
     import('../locate.js'),
     import('../../../observe/diagnose/feed.js'),
   ])
-  const plugins = await givenPlugins(given.plugin)
-  const { json, root } = await loadFeed(feed, given.allowCode, plugins)
-  const { stepMs, steps, seconds, workers, affinity, depth, rank, world, cache, timeout } = given
+  const plugins = await givenPlugins(options.plugins as string[])
+  const { json, root } = await loadFeed(feed, options.allowCode, plugins)
   const progress = new Progress('opening', { unit: 'steps' })
   const opening = {
-    ...{ root, plugins, workers: workersOf(workers), affinity, depth, rank, world, cache, timeout },
+    ...options,
+    root,
+    plugins,
     allowCode: true, // loadFeed has refused what may not run
     progress: (done: number, total?: number) => progress.set(done, total, 'opening', 'files'),
     notice,
   }
   try {
     return await diagnoseFeed(json, opening, {
-      ...{ stepMs, steps, seconds },
+      ...length,
       progress: (what, done, of) => progress.set(done, what === 'measuring' ? of : 0, what, 'steps'),
     })
   } finally {

@@ -1,5 +1,6 @@
 /** `millrace index`: builds the index that otherwise the first run builds. */
-import { ALLOW_CODE, command, PLUGIN } from '../command.js'
+import { command } from '../command.js'
+import { flagsOf } from '../option-flags.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bytes, counted, duration } from '../units.js'
 
@@ -14,8 +15,7 @@ export const index = command({
   ],
   options: {
     force: { type: 'flag', about: 'build it again even if it seems right' },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('index'),
   },
   examples: [
     ["millrace index 'shards/train-{0000..0015}.tar'", 'one sidecar a shard, beside it'],

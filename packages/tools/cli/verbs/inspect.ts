@@ -4,7 +4,8 @@ import { existsSync, statSync } from 'node:fs'
 import { printable } from '../../../core/basics/errors.js'
 import type { NormalFeed, SourceJson } from '../../../core/define/types.js'
 import type { InspectedEntry, Summary } from '../../prepare/inspect.js'
-import { ALLOW_CODE, command, PLUGIN } from '../command.js'
+import { command } from '../command.js'
+import { flagsOf } from '../option-flags.js'
 import { keptNotices, Progress } from '../progress.js'
 import { bar, pairs, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
@@ -27,7 +28,7 @@ export const inspect = command({
         'a folder, a file or a pattern (tar, Parquet, Arrow, NPZ, HDF5, Zarr, TFRecord, CSV, …), a source as JSON, or a feed',
     },
   ],
-  options: { ...ALLOW_CODE, ...PLUGIN },
+  options: flagsOf('inspect'),
   examples: [
     ['millrace inspect photos', 'a folder with a subfolder for each class'],
     ['millrace inspect cats.json', 'the source of a feed, and how well its order mixes it'],

@@ -1,6 +1,7 @@
 /** `millrace pack`: a folder of files becomes tar shards that are read fast. */
-import { ALLOW_CODE, command, PLUGIN, THREADS, UsageError } from '../command.js'
+import { command, THREADS, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
+import { flagsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
@@ -34,8 +35,7 @@ export const pack = command({
     seed: { type: 'count', default: 0, about: 'seed of that shuffle' },
     ...THREADS,
     force: { type: 'flag', about: 'replace the shards of another pack' },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('pack'),
   },
   examples: [
     ['millrace pack photos --out shards', 'photos/cat/*.jpg, photos/dog/*.jpg … → shards/train-0000.tar …'],

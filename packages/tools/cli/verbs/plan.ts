@@ -1,8 +1,9 @@
 /** `millrace plan`: what a training run takes, and what a slow feed adds to it. */
 
 import type { Plan, PlanWay } from '../../prepare/plan.js'
-import { ALLOW_CODE, command, PLUGIN, UsageError, workersOf } from '../command.js'
+import { command, UsageError } from '../command.js'
 import type { MeasuredFeed } from '../measure-feed.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice } from '../progress.js'
 import { pairs, table } from '../table.js'
 import { amount, bytes, count, counted, longTime, money, percent } from '../units.js'
@@ -38,9 +39,7 @@ export const plan = command({
     price: { type: 'number', value: '$', about: 'price of a GPU hour', default: 3 },
     machines: { type: 'count', about: 'machines that feed like this one', default: 1, least: 1 },
     seconds: { type: 'number', about: 'how long FEED is measured', default: 3 },
-    workers: { type: 'text', value: 'N', about: 'worker threads that measure FEED', default: 'auto' },
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('plan'),
   },
   examples: [
     [
@@ -151,7 +150,7 @@ function missingFor(given: Given, ofTokens: boolean, measured: boolean): string[
 /** Runs a feed with a trainer that computes nothing, and counts. */
 async function measure(
   feed: string,
-  values: { 'allow-code': boolean; plugin: string[]; workers: string; seconds: number },
+  values: { 'allow-code': boolean; plugin: string[]; workers?: string; seconds: number },
   ofTokens: boolean,
 ): Promise<MeasuredFeed & { tokensPerSecond?: number; length?: number }> {
   const [{ loadFeed }, { givenPlugins }, { measureFeed, measureTokens }] = await Promise.all([
@@ -161,7 +160,13 @@ async function measure(
   ])
   const plugins = await givenPlugins(values.plugin)
   const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
-  const options = { root, plugins, workers: workersOf(values.workers), seconds: values.seconds, notice }
+  const options = {
+    root,
+    plugins,
+    workers: optionsOf('plan', values).workers ?? 'auto',
+    seconds: values.seconds,
+    notice,
+  }
   return ofTokens ? measureTokens(json, options) : measureFeed(json, options)
 }
 

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs'
 import { printable } from '../../../core/basics/errors.js'
 import type { Loader } from '../../../core/deliver/node/loader.js'
-import type { OpenOptions, SequenceOptions } from '../../../core/deliver/options.js'
 import type { State } from '../../../core/order/state.js'
-import { AFFINITY, ALLOW_CODE, command, type Outcome, PLUGIN, UsageError, workersOf } from '../command.js'
+import { command, type Outcome, UsageError } from '../command.js'
 import { endsItself, INTERRUPTED } from '../interrupt.js'
 import { liveProgress } from '../live/progress.js'
 import type { Tuned } from '../live/tuned.js'
+import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress, progressShown } from '../progress.js'
 import { say } from '../say.js'
 import type { TrainerResult } from '../trainer.js'
@@ -29,28 +29,10 @@ export const run = command({
     { name: 'FEED', about: 'a .json file, a .ts or .mjs module, or inline JSON; #variant chooses a variant' },
   ],
   options: {
-    steps: { type: 'count', value: 'N', about: 'stop after so many steps' },
-    tokens: { type: 'amount', value: 'N', about: 'stop after so many tokens, such as 1B', least: 1 },
-    epochs: { type: 'count', value: 'N', about: 'go through so many epochs (1)' },
+    ...flagsOf('run'),
     endless: { type: 'flag', about: 'go on, epoch after epoch, until Ctrl-C' },
     starter: { type: 'count', value: 'PID', about: 'end when this process ends', hidden: true },
-    workers: { type: 'text', value: 'N', about: 'worker threads; 0: in the calling thread', default: 'auto' },
-    depth: { type: 'count', value: 'N', about: 'batches made ahead (4, and tuned)', least: 1 },
-    tune: {
-      type: 'text',
-      value: 'WHAT',
-      about: 'tune workers and depth while running: auto (what is not given), all, or off',
-      default: 'auto',
-    },
-    ...AFFINITY,
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
-    rank: { type: 'count', value: 'R', about: 'data-parallel rank (by default the launcher’s)' },
-    world: { type: 'count', value: 'W', about: 'number of ranks', least: 1 },
-    sequence: {
-      type: 'text',
-      value: 'R/W',
-      about: 'context-parallel rank R of W: its part of each row; R/W/contiguous in place of zigzag',
-    },
     resume: { type: 'text', value: 'FILE', about: 'go on from a saved state' },
     position: { type: 'count', value: 'N', about: 'go on after N samples of the first epoch' },
     save: { type: 'text', value: 'FILE', about: 'keep the state after the last finished step here' },
@@ -61,17 +43,6 @@ export const run = command({
       about: 'write a trace that opens in Perfetto; .pfw: of DFTracer’s',
     },
     'trace-limit': { ...TRACE_LIMIT, about: 'end the trace before its file gets larger than this' },
-    observe: {
-      type: 'text',
-      value: 'LEVEL',
-      about: 'how much is written down of what threads do: counters or spans',
-      default: 'spans',
-    },
-    log: { type: 'text', value: 'DIR', about: 'write a run log: one JSON line a second (docs/measure.md)' },
-    cache: { type: 'bytes', value: 'BYTES', about: 'memory of the block cache, for windowed orders' },
-    timeout: { type: 'number', value: 'S', about: 'seconds that one sample may take', default: 60 },
-    ...ALLOW_CODE,
-    ...PLUGIN,
   },
   examples: [
     ['millrace run cats.json --step-ms 50 --workers 4', 'would four workers keep a 50 ms step busy?'],
@@ -105,26 +76,15 @@ export const run = command({
     const state = values.resume === undefined ? undefined : audit.loadState(values.resume)
     const opening = new Progress('opening', { unit: 'files' })
     const tuning = (await import('../live/tuned.js')).Tuned.listen()
+    const given = optionsOf('run', values)
     const loader = open(json, {
+      ...given,
       root,
       name: name === 'inline' ? undefined : name,
       plugins,
       allowCode: true, // loadFeed has refused what may not run
       state,
-      workers: workersOf(values.workers),
-      affinity: values.affinity,
-      depth: values.depth,
-      tune: values.tune as OpenOptions['tune'],
-      rank: values.rank,
-      world: values.world,
-      epochs: values.epochs ?? (limited ? null : 1),
-      steps: values.steps,
-      tokens: values.tokens === undefined ? undefined : Math.ceil(values.tokens),
-      ...(values.sequence !== undefined && { sequence: sequenceOf(values.sequence) }),
-      cache: values.cache,
-      timeout: values.timeout,
-      observe: values.observe as OpenOptions['observe'],
-      ...(values.log !== undefined && { log: values.log }),
+      epochs: given.epochs ?? (limited ? null : 1),
       progress: (...reported) => opening.set(...reported),
       notice,
     })
@@ -152,15 +112,6 @@ export const run = command({
     }
   },
 })
-
-/** `--sequence 0/2` or `0/2/contiguous`. */
-function sequenceOf(text: string): SequenceOptions {
-  const match = /^(\d+)\/(\d+)(?:\/(zigzag|contiguous))?$/.exec(text)
-  if (match === null)
-    throw new UsageError(`--sequence wants R/W, such as 0/2, or 0/2/contiguous, not "${text}"`)
-  const [, rank, world, layout] = match
-  return { rank: Number(rank), world: Number(world), layout: layout as SequenceOptions['layout'] }
-}
 
 /** The files that a run keeps, and the length of a step. */
 interface Keeping {

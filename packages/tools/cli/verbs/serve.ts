@@ -2,11 +2,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { version } from '../../../core/basics/version.js'
-import { AFFINITY, command, PLUGIN } from '../command.js'
+import { command } from '../command.js'
+import { flagsOf } from '../option-flags.js'
 import { notice } from '../progress.js'
 
 /** How long (ms) makers may take to leave when the engine ends. */
 const LEAVING = 500
+
+const FLAGS = flagsOf('serve')
 
 export const serve = command({
   name: 'serve',
@@ -18,12 +21,11 @@ export const serve = command({
   options: {
     socket: { type: 'text', value: 'PATH', about: 'where to listen (needed)' },
     starter: { type: 'count', value: 'PID', about: 'end when this process ends' },
+    ...FLAGS,
     'allow-code': {
-      type: 'flag',
+      ...FLAGS['allow-code'],
       about: 'FEED may run the code that it names, and so may the feeds of clients',
     },
-    ...PLUGIN,
-    affinity: { ...AFFINITY.affinity, about: 'for clients that don’t say: the cores that workers run on' },
     stay: { type: 'flag', about: 'go on when there is no client, until Ctrl-C' },
   },
   examples: [

@@ -1,7 +1,8 @@
 /** `millrace verify`: reads and decodes everything, and names every bad sample. */
 
 import { printable } from '../../../core/basics/errors.js'
-import { ALLOW_CODE, command, PLUGIN, THREADS } from '../command.js'
+import { command, THREADS } from '../command.js'
+import { flagsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { bytes, count, counted, duration, rate } from '../units.js'
 
@@ -17,8 +18,7 @@ export const verify = command({
   args: [{ name: 'PATH|FEED', about: 'a folder, tar shards, a source as JSON, or the definition of a feed' }],
   options: {
     ...THREADS,
-    ...ALLOW_CODE,
-    ...PLUGIN,
+    ...flagsOf('verify'),
   },
   examples: [
     ["millrace verify 'shards/train-{0000..0015}.tar'", 'every column, as what its name says'],

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { command, help, parse, UsageError, workersOf } from '../../cli/command.js'
+import { command, help, parse, UsageError } from '../../cli/command.js'
+import { optionsOf } from '../../cli/option-flags.js'
 
 const verb = command({
   name: 'mill',
@@ -89,8 +90,9 @@ describe('parse', () => {
   })
 
   it('takes a number of workers, or auto', () => {
-    expect([workersOf('auto'), workersOf('0')]).toEqual(['auto', 0])
-    expect(() => workersOf('all')).toThrow('--workers wants a whole number or auto, not "all"')
+    const workers = (text: string) => optionsOf('run', { workers: text }).workers
+    expect([workers('auto'), workers('0')]).toEqual(['auto', 0])
+    expect(() => workers('all')).toThrow('expected a whole number from 0 to 256, or "auto", found "all"')
   })
 
   it('asks for nothing when help is wanted', () => {

@@ -54,7 +54,7 @@ describe('a wrong command line', () => {
     [['pack', 'x', '--out', 'y', '--workers', '-1'], '--workers wants a whole number from 0'],
     [['verify', 'x', '--workers', '99999'], '--workers wants a whole number from 0 to 512, not "99999"'],
     [['bench', INLINE, '--out', process.execPath], 'is a file: results go into a folder'],
-    [['run', INLINE, '--depth', '33'], '--depth: expected a whole number from 1 to 32, not 33'],
+    [['run', INLINE, '--depth', '33'], '--depth: expected a whole number from 1 to 32, found 33'],
     [['run', INLINE, '--timeout', '0'], '--timeout: expected seconds, more than 0'],
     [['run', INLINE, '--step-ms', '-5'], '--step-ms wants a number from 0'],
     [['demo', '--samples', '20'], '--samples wants a whole number from 32'],

@@ -13,7 +13,7 @@ import type { EngineTuner } from '../../../../observe/tune/engine-tuner.js'
 import type { TunedRing } from '../../../deliver/ring-tuner.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build/all'
+  process.env.MILLRACE_BUILT = 'build'
 })
 
 const { EngineTuner: Tuner } = (await import(

@@ -3,7 +3,8 @@
 import { nearest } from '../../../../core/basics/errors.js'
 import type { TokenFileOptions } from '../../../../llm/tokens/formats/found.js'
 import { TOKEN_DTYPES, TOKEN_FORMATS, type TokenFile } from '../../../../llm/tokens/formats/token-file.js'
-import { type Argument, type Option, PLUGIN, UsageError } from '../../command.js'
+import { type Argument, type Option, UsageError } from '../../command.js'
+import { flagsOf } from '../../option-flags.js'
 
 export const FILES: Argument = {
   name: 'FILES',
@@ -22,7 +23,7 @@ export const FILE_OPTIONS = {
     value: 'TYPE',
     about: `type of tokens in files without a header: ${TOKEN_DTYPES.join(', ')}`,
   },
-  ...PLUGIN,
+  ...flagsOf('tokens'),
 } as const satisfies Record<string, Option>
 
 export const EOD = {
