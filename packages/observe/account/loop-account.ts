@@ -16,13 +16,13 @@ import { LoopTimes } from './loop-times.js'
 import { type SpanSource, spansOfLoader } from './source.js'
 
 /** Workers' counters are looked at when an epoch begins, but not more often than this (ms). */
-const LOOKS = 1000
+const LOOK_EVERY_MS = 1000
 
 /** The machine is looked at for an account, but not more often than this (ms): it takes 1 or 2 ms. */
-const HOST_LOOKS = 1000
+const HOST_LOOK_EVERY_MS = 1000
 
 /** Waits of so many steps are remembered: garbage collections are told some time after they were. */
-const LATELY = 32
+const REMEMBERED_STEPS = 32
 
 /** Sums since a look at the workers' counters. */
 class Window {
@@ -69,7 +69,7 @@ export class LoopAccount implements LoopObserver {
       this.run = new Window(monotonicMs(step.got), this.look(monotonicMs(step.got)))
       this.epoch = new Window(this.run.from, this.run.look)
     } else {
-      const early = this.epoch.look !== undefined && now - this.epoch.look.at < LOOKS
+      const early = this.epoch.look !== undefined && now - this.epoch.look.at < LOOK_EVERY_MS
       this.epoch = new Window(now, early ? this.epoch.look : this.look(now))
     }
   }
@@ -78,7 +78,7 @@ export class LoopAccount implements LoopObserver {
   stepped(now: number): void {
     if (this.current === undefined) return
     const { asked, completed, arrived, got, samples, mark } = this.current
-    if (this.lately.push(this.current) > LATELY) this.lately.shift()
+    if (this.lately.push(this.current) > REMEMBERED_STEPS) this.lately.shift()
     this.current = undefined
     const complete = Math.min(Math.max(asked, completed), got)
     const there = Math.min(Math.max(complete, arrived), got)
@@ -137,7 +137,7 @@ export class LoopAccount implements LoopObserver {
 
   private hostNow(now: number): HostSignals {
     const { host, hostBegun, hostSeen } = this
-    if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOKS) return hostSeen.signals
+    if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOK_EVERY_MS) return hostSeen.signals
     const signals = host.between(hostBegun, host.look())
     this.hostSeen = { at: now, signals }
     return signals

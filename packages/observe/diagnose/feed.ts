@@ -36,11 +36,11 @@ const WARM_UP: Length = { steps: 12, seconds: 0.7, most: 8 }
 /** A shorter window is noise, however many steps it has. */
 const LEAST_SECONDS = 3
 /** Of rows that are in memory it need not be asked what they would gain there. */
-const SOME = 0.05
+const ABSENT_SHARE = 0.05
 /** So long the same batches may take to be made twice. */
 const CACHED_SECONDS = 20
 /** Workers hold small spans back for a moment (ms). */
-const HELD = 30
+const HELD_MS = 30
 
 /** The feed, how it is opened, and when that began. */
 interface Given {
@@ -93,7 +93,7 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   const to = monotonicMs()
   const signals = host.between(looked, host.look())
   host.close()
-  await new Promise(resolve => setTimeout(resolve, HELD))
+  await new Promise(resolve => setTimeout(resolve, HELD_MS))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
   noteStart(evidence, source, of)
   what = 'experiments'
@@ -150,7 +150,7 @@ async function experiment(
   }
   Object.assign(evidence.probes, await double(run, source, evidence))
   const { absent } = evidence.probes
-  if (absent === undefined || absent.share < SOME) return
+  if (absent === undefined || absent.share < ABSENT_SHARE) return
   const options = { root, plugins, workers, affinity, depth, rank, world, cache, timeout }
   const cached = await measureCached({ json, options, state }, CACHED_SECONDS)
   if (cached) evidence.probes.cached = cached

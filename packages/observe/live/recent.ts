@@ -12,14 +12,14 @@ import type { ClaimTimes, Evidence, Facts, MakerSlice, StepTimes } from '../evid
 import { LEAST_STEPS } from '../verdict/thresholds.js'
 
 /** The window (ms). Where fewer steps ended in it than a verdict needs, it is longer: until they have, or so long. */
-const WINDOW = 15_000
-const LONGEST = 600_000
+const WINDOW_MS = 15_000
+const LONGEST_WINDOW_MS = 600_000
 /** Claims at most: the latest are kept. */
-const CLAIMS = 2000
+const MOST_CLAIMS = 2000
 /** Steps at most. The latest are kept. */
-const STEPS = 20_000
+const MOST_STEPS = 20_000
 /** Slices of one look end at most so long before others of it (ms): lanes are read at least that often. */
-const LOOKS_APART = 20_000
+const LOOKS_APART_MS = 20_000
 
 /** What has ended since the last look. */
 export interface Seen {
@@ -139,7 +139,7 @@ export class RecentSpans {
   private slicesSince(from: number): MakerSlice[] {
     const { slices } = this
     let first = slices.length
-    while (first > 0 && slices[first - 1].to > from - LOOKS_APART) first--
+    while (first > 0 && slices[first - 1].to > from - LOOKS_APART_MS) first--
     return slices.slice(first).filter(({ to }) => to > from)
   }
 
@@ -148,13 +148,13 @@ export class RecentSpans {
     const evidence = this.of([...this.steps], this.windowFrom(to), to, more)
     if (this.last) evidence.silentMs = Math.max(0, to - endOf(this.last))
     const claims = this.claims.flatMap(({ at, claims }) => (at > evidence.from ? claims : []))
-    evidence.claims = claims.slice(-CLAIMS)
+    evidence.claims = claims.slice(-MOST_CLAIMS)
     return evidence
   }
 
   /** When the window begins: where the run, or looking at it, has begun since, then. */
   windowFrom(now: number): number {
-    return Math.max(this.begun, Math.min(now - WINDOW, this.enough(now)))
+    return Math.max(this.begun, Math.min(now - WINDOW_MS, this.enough(now)))
   }
 
   /** When the last so many steps began that a verdict needs. */
@@ -162,9 +162,9 @@ export class RecentSpans {
     let count = 0
     for (let i = this.steps.length - 1; i >= 0; i--) {
       count += this.steps[i].count
-      if (count >= LEAST_STEPS) return Math.max(now - LONGEST, this.steps[i].asked)
+      if (count >= LEAST_STEPS) return Math.max(now - LONGEST_WINDOW_MS, this.steps[i].asked)
     }
-    return now - LONGEST
+    return now - LONGEST_WINDOW_MS
   }
 
   private addSteps(records: readonly SpanRecord[]): StepTimes[] {
@@ -218,16 +218,16 @@ export class RecentSpans {
 
   private forget(now: number): void {
     const from = this.windowFrom(now)
-    let old = Math.max(0, this.steps.length - STEPS)
+    let old = Math.max(0, this.steps.length - MOST_STEPS)
     while (old < this.steps.length && endOf(this.steps[old]) <= from) old++
     if (old > 0) this.steps = this.steps.slice(old)
     const begin = Math.min(from, this.steps[0]?.asked ?? from)
     const last = this.last
-    const needed = Math.max(now - LONGEST, Math.min(begin, last ? endOf(last) : begin))
+    const needed = Math.max(now - LONGEST_WINDOW_MS, Math.min(begin, last ? endOf(last) : begin))
     // The last step may be older than the window: a step that goes on has waited since then.
     this.slices = joinSlices(
       this.slices.filter(({ to }) => to > needed),
-      now - WINDOW,
+      now - WINDOW_MS,
     )
     this.claims = this.claims.filter(({ at }) => at > from)
     this.losses = this.losses.filter(({ at }) => at > from)

@@ -24,13 +24,13 @@ import { RecentSpans, type Seen } from './recent.js'
 import type { RunRecord, TunerDecision } from './record.js'
 
 /** The diagnosis may take this share of a core: one that takes 10 ms is made every 7 s. How often at most, and at least (ms). */
-const DIAGNOSING = 0.0015
-const OFTEN = 4000
-const OLDEST = 8000
+const DIAGNOSIS_SHARE = 0.0015
+const DIAGNOSE_EVERY_MS = 4000
+const OLDEST_DIAGNOSIS_MS = 8000
 /** Looks come a little early or late (ms). */
-const HALF_LOOK = 500
+const HALF_LOOK_MS = 500
 /** It is not begun before so much was seen (ms). */
-const LEAST_SEEN = 3000
+const LEAST_SEEN_MS = 3000
 
 export interface WatcherOptions {
   /** Processes of the trainer and the engine. */
@@ -163,8 +163,9 @@ export class RunWatcher {
   private diagnose(now: number): void {
     const from = this.spans.windowFrom(now)
     while (this.looks.length > 2 && this.looks[1].at <= from) this.looks.shift()
-    const pause = Math.min(OLDEST, Math.max(OFTEN, this.took / DIAGNOSING)) - HALF_LOOK
-    if (now - this.begun < LEAST_SEEN || now - this.diagnosed < pause) return
+    const pause =
+      Math.min(OLDEST_DIAGNOSIS_MS, Math.max(DIAGNOSE_EVERY_MS, this.took / DIAGNOSIS_SHARE)) - HALF_LOOK_MS
+    if (now - this.begun < LEAST_SEEN_MS || now - this.diagnosed < pause) return
     const [first, last] = [this.looks[0], this.looks.at(-1) as HostLook]
     const host = last.at > first.at ? this.host.between(first, last) : null
     const evidence = this.spans.window(now, this.beside(host, 1))

@@ -20,11 +20,11 @@ import type { Candidate, Seen, Weighed } from './seen.js'
 import * as words from './words.js'
 
 /** Between two looks (ms). */
-const OFTEN = 2000
+const LOOK_EVERY_MS = 2000
 /** What a run's first moments say is about its start (ms, steps). */
 const WARM_UP = { ms: 3000, steps: 20 }
 /** Windows that are watched: from the last change on, but no longer than this (ms); where steps are long, than this. */
-const LONGEST = 8000
+const LONGEST_WINDOW_MS = 8000
 const LONGEST_SLOW = 60_000
 /** Single claims are read of the last ms: they cost more to read. */
 const CLAIMS = 2500
@@ -83,10 +83,10 @@ export class Tuner {
 
   /** Looks, and says what is to be set. Called at `wake` of the step before, or later. */
   look(now: number, see: See): Step {
-    const step: Step = { set: [], decisions: [], wake: now + OFTEN }
+    const step: Step = { set: [], decisions: [], wake: now + LOOK_EVERY_MS }
     if (this.check) this.goOn(now, see, step)
-    else if (now - this.since >= OFTEN / 2) this.watch(now, see, step)
-    else step.wake = Math.max(now + 50, this.since + OFTEN)
+    else if (now - this.since >= LOOK_EVERY_MS / 2) this.watch(now, see, step)
+    else step.wake = Math.max(now + 50, this.since + LOOK_EVERY_MS)
     return step
   }
 
@@ -110,7 +110,7 @@ export class Tuner {
   }
 
   private watch(now: number, see: See, step: Step): void {
-    let from = Math.max(this.since, now - LONGEST)
+    let from = Math.max(this.since, now - LONGEST_WINDOW_MS)
     let seen = see(from, false)
     let worst = worstOf(seen)
     let least = LEAST_STEPS
@@ -195,7 +195,7 @@ export class Tuner {
     this.check = undefined
     this.since = now
     step.set.push(...result.settings)
-    step.wake = now + OFTEN
+    step.wake = now + LOOK_EVERY_MS
     this.conclude(now, check, this.unlessChanged(result, worstOf(check.lastBefore)), step)
   }
 

@@ -13,8 +13,8 @@ import { dataUrl, type Rgb } from './png.js'
 import { type ReadyBatch, RingBytes } from './ring-bytes.js'
 
 /** For so long (ms) a batch is waited for that stays while it is read, and how often it is looked for. */
-const PATIENCE = 3000
-const OFTEN = 2
+const MOST_WAIT_MS = 3000
+const LOOK_EVERY_MS = 2
 /** Bytes of one row of one field that are read at most, and of all rows together. */
 const MOST_ROW = 2 ** 26
 const MOST_BYTES = 2 ** 28
@@ -32,7 +32,11 @@ export async function gallery(engine: number, note: RingNote | undefined, rows: 
   if (ring === undefined) return { ...NOTHING, reason: 'the feed is closed' }
   let few = rows
   try {
-    for (const until = performance.now() + PATIENCE; performance.now() < until; await sleep(OFTEN)) {
+    for (
+      const until = performance.now() + MOST_WAIT_MS;
+      performance.now() < until;
+      await sleep(LOOK_EVERY_MS)
+    ) {
       for (const batch of ring.ready()) {
         const read = readRows(ring, note, batch, few)
         if (!ring.still(batch)) {
