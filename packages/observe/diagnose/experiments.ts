@@ -39,7 +39,9 @@ export async function double(
   if (doubledWorkers === workers) return {}
   // The machine is not looked at for each turn: rates are compared as they are.
   const seen = (window: Evidence): Seen => ({
-    ...{ ring: 0, feed: '', room: ROOM },
+    ring: 0,
+    feed: '',
+    room: ROOM,
     evidence: { ...window, host: null },
   })
   const change = { ring: 0, knob: 'workers' as const, from: workers, to: doubledWorkers, predicted: null }

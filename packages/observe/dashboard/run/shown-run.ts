@@ -230,9 +230,14 @@ export class ShownRun implements View {
     const { price, version } = this.options
     const { run } = this
     return {
-      ...{ version, host: hostname(), dollarsPerHour: price },
-      ...{ run: this.name, others: this.others(), missing: this.missing },
-      ...{ definition: run?.definition ?? null, fields: run?.fields ?? [] },
+      version,
+      host: hostname(),
+      dollarsPerHour: price,
+      run: this.name,
+      others: this.others(),
+      missing: this.missing,
+      definition: run?.definition ?? null,
+      fields: run?.fields ?? [],
     }
   }
 
@@ -323,7 +328,10 @@ function toldOfRank(records: readonly RunRecord[]): Told | undefined {
   const parts = Object.fromEntries(names.map(name => [name, mean(one => one.parts[name])]))
   const why = window.findLast(one => one.why !== null)?.why ?? null
   return {
-    ...{ rank: last.rank, host: last.host, stepMs: time / steps, why },
+    rank: last.rank,
+    host: last.host,
+    stepMs: time / steps,
+    why,
     seconds: why?.seconds ?? window.reduce((sum, one) => sum + one.seconds, 0),
     lost: why?.lost ?? mean(one => one.lost),
     parts: parts as unknown as Parts,
