@@ -7,6 +7,7 @@ import {
   boolean,
   type InputOf,
   integer,
+  isObject,
   number,
   object,
   oneOf,
@@ -189,7 +190,7 @@ export const OPTIONS = {
     python: { type: 'Optional[int]' },
   },
   state: {
-    shape: unchecked<State>(),
+    shape: single<State>('a state that was saved', isObject),
     sentence: 'go on from a saved state',
     python: { type: 'Optional[Mapping[str, Any]]' },
   },

@@ -17,7 +17,7 @@ import { explain, sentence } from '../../../observe/verdict/words.js'
 import { type AttachedSpans, attachSpans } from '../../spans/attach.js'
 import { monotonicMs } from '../../spans/clock.js'
 import { SpanFile } from '../../spans/file.js'
-import type { AccountRequest, LoopSums, ToldRecord } from './request.js'
+import type { AccountRequest, LoopRecord, LoopSums } from './request.js'
 import type { Serving } from './serving.js'
 import { stepsTold, toldReader } from './told.js'
 
@@ -147,7 +147,7 @@ export class Knowing {
   }
 
   /** Where spans are: the engine's here, the trainer's in its process. */
-  private source({ feeding }: Serving, records: ToldRecord[] | undefined): SpanSource | Unknown {
+  private source({ feeding }: Serving, records: LoopRecord[] | undefined): SpanSource | Unknown {
     const own = SpanFile.shared()
     if (own === undefined) return { unknown: 'the engine writes no spans: MILLRACE_SPANS=0 turns them off' }
     const engine = { reader: own.reader, ring: feeding.id }

@@ -3,10 +3,10 @@ import type { SpanReading } from '../../../observe/account/source.js'
 import type { StepTimes } from '../../../observe/evidence.js'
 import type { LaneInfo, SpanRecord } from '../../spans/reader.js'
 import type { SpanName } from '../../spans/span-words.js'
-import { StepMarks, type ToldRecord, type ToldStep } from './request.js'
+import { type LoopRecord, type LoopStep, StepMarks } from './request.js'
 
 /** Steps as accounts have them. */
-export function stepsTold(told: readonly ToldStep[]): StepTimes[] {
+export function stepsTold(told: readonly LoopStep[]): StepTimes[] {
   return told.map(([asked, supply, handOver, transfer, compute, samples, count, gc, mark]) => ({
     ...{ asked, supply, handOver, transfer, compute, samples, count },
     ...(gc > 0 && { gc }),
@@ -16,7 +16,7 @@ export function stepsTold(told: readonly ToldStep[]): StepTimes[] {
 }
 
 /** Reads what a client has sent. */
-export function toldReader(told: readonly ToldRecord[]): SpanReading {
+export function toldReader(told: readonly LoopRecord[]): SpanReading {
   const lane: LaneInfo = {
     ...{ lane: 0, kind: 'consumer', number: 0, name: 'trainer 0', open: true, written: told.length },
   }
