@@ -383,7 +383,14 @@ export const OPTIONS = {
     removed: {
       of: ['bench'],
       valued: true,
-      instead: 'let CI look at the changes that millrace bench --baseline FILE --json prints',
+      instead: 'let CI look at baseline.pairs that millrace bench --baseline FILE --json prints',
+    },
+  },
+  profile: {
+    removed: {
+      of: ['bench'],
+      valued: true,
+      instead: 'the trainer sleeps --step-ms a step: give the mean of the steps there',
     },
   },
   maxDepth: {

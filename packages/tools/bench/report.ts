@@ -34,8 +34,9 @@ export function reportOf(file: BenchFile, times: ReadonlyMap<string, RunTimes>):
     versions: header.versions,
     date: new Date(header.time).toISOString(),
     headline: headlineOf(choice),
-    commands: choice === null ? [] : commandsOf(choice, best === usual),
-    cards: cardsOf(best, choice?.sure === true, named(choice?.cheapest), usual, baseline),
+    commands:
+      choice === null ? [] : [{ text: choice.command, about: best === usual ? NOTHING_GIVEN.slice(2) : '' }],
+    cards: cardsOf(best, choice?.sure === true, usual, baseline),
     runs: summaries.map(one => ({
       ...runOf(one, marks),
       ...(waited.includes(one) && {
@@ -104,25 +105,16 @@ function marksOf({ summary }: BenchFile): ReadonlyMap<string, string> {
   for (const { configuration } of summary?.configurations ?? [])
     if (configuration.role !== 'variation') marks.set(configuration.name, configuration.role)
   const { choice } = summary ?? {}
-  const add = (name: string | undefined, mark: string) => {
-    if (name === undefined) return
-    const was = marks.get(name)
-    marks.set(name, was === undefined ? mark : `${mark}, ${was}`)
+  if (choice?.sure) {
+    const was = marks.get(choice.best)
+    marks.set(choice.best, was === undefined ? 'best' : `best, ${was}`)
   }
-  if (choice?.cheapest !== choice?.best) add(choice?.cheapest, 'cheapest')
-  if (choice?.sure) add(choice.best, 'best')
   return marks
-}
-
-function commandsOf({ commands: { best, cheapest } }: Choice, isDefault: boolean): ReportData['commands'] {
-  const first = { text: best, about: isDefault ? NOTHING_GIVEN.slice(2) : '' }
-  return best === cheapest ? [first] : [first, { text: cheapest, about: '95 % of it for least' }]
 }
 
 function cardsOf(
   best: Summary | undefined,
   sure: boolean,
-  cheapest: Summary | undefined,
   usual: Summary | undefined,
   baseline: Summary | undefined,
 ): Card[] {
@@ -131,7 +123,6 @@ function cardsOf(
     if (one !== undefined && !titles.has(one)) titles.set(one, title)
   }
   add(best, sure ? 'Best' : best === usual ? 'Default' : 'Fastest')
-  add(cheapest, '95 % for least')
   add(usual, 'Default')
   add(baseline, 'Baseline')
   return [...titles].map(([one, title]) => {
@@ -233,12 +224,7 @@ function factsOf({ machine, data, git, parameters: p, grid }: Header, file: Benc
     ['bytes of the source', data.sourceBytes === null ? '–' : bytes(data.sourceBytes)],
     ['feed: order, content', `${data.order}, ${data.content}`],
     ['batch', data.batch],
-    [
-      'training step',
-      p.stepMs === 0
-        ? 'none: the feed alone'
-        : `${ms(p.stepMs)}${p.profile === null ? '' : `, profile ${p.profile}`}`,
-    ],
+    ['training step', p.stepMs === 0 ? 'none: the feed alone' : ms(p.stepMs)],
     ['rounds', String(p.rounds)],
     [
       'length of a run',

@@ -2,8 +2,7 @@
 import type { Parts } from '../../../observe/evidence.js'
 import { count, ms } from '../../../observe/verdict/units.js'
 import { areTooFew, changeText, tooFew } from '../change-words.js'
-import { mainCause, type PartChange } from './blocks.js'
-import type { Kind, Pair } from './pair.js'
+import { type Kind, mainCause, type Pair, type PartChange } from './blocks.js'
 
 /** What the trainer does, or waits for, in each part. */
 export const PART_NAMES: Record<keyof Parts | 'step', string> = {

@@ -20,9 +20,8 @@ export const BENCH_FILE = 'bench.jsonl'
 
 /** How it was measured. */
 export interface Parameters {
-  /** Length of a step (ms), the mean of a profile; and the profile's hash. */
+  /** Length of a step (ms). */
   stepMs: number
-  profile: string | null
   rounds: number
   seconds: number
   steps: number | null

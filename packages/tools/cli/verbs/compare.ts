@@ -1,9 +1,9 @@
 /** `millrace compare`: two results of bench or two run logs side by side. */
 
 import { intervalText, share } from '../../bench/change-words.js'
-import type { PartChange } from '../../bench/compare/blocks.js'
+import type { Pair } from '../../bench/compare/blocks.js'
 import type { Compared } from '../../bench/compare/compare.js'
-import type { Pair } from '../../bench/compare/pair.js'
+import { PART_NAMES } from '../../bench/compare/words.js'
 import { command } from '../command.js'
 import { table } from '../table.js'
 import { count } from '../units.js'
@@ -25,20 +25,17 @@ export const compare = command({
     ['millrace compare runs/monday runs/tuesday', 'two run logs: why was Tuesday slower?'],
   ],
   async run({ args: [a, b] }) {
-    const [{ compare }, { PART_NAMES }] = await Promise.all([
-      import('../../bench/compare/compare.js'),
-      import('../../bench/compare/words.js'),
-    ])
+    const { compare } = await import('../../bench/compare/compare.js')
     const found = compare(a, b)
-    return { json: found, text: textOf(found, PART_NAMES) }
+    return { json: found, text: textOf(found) }
   },
 })
 
-function textOf(found: Compared, names: Record<PartChange['part'], string>): string {
+export function textOf(found: Compared): string {
   const [first] = found.pairs
   const lines = [found.conclusion, ...found.notes.map(note => `note: ${note}`), '']
   if (found.pairs.length > 1) lines.push(pairsTable(found.pairs), '')
-  lines.push(`${first.name}, ms of a step:`, partsTable(first, names), '', ...settings(first))
+  lines.push(`${first.name}, ms of a step:`, partsTable(first), '', ...settings(first))
   if (found.stretches !== undefined) lines.push('', stretchesTable(found.stretches))
   return lines.join('\n').trimEnd()
 }
@@ -59,11 +56,11 @@ function pairsTable(pairs: readonly Pair[]): string {
   )
 }
 
-function partsTable({ comparison }: Pair, names: Record<PartChange['part'], string>): string {
+function partsTable({ comparison }: Pair): string {
   return table(
     ['', ...['A', 'B', 'change', '95 % interval'].map(right), ''],
     [comparison.step, ...comparison.parts].map(({ part, a, b, change, interval, significant }) => [
-      names[part],
+      PART_NAMES[part],
       a.toFixed(2),
       b.toFixed(2),
       signed(change),

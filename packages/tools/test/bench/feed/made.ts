@@ -53,7 +53,7 @@ export function runsOf(
 export const header: Header = {
   ...{ type: 'bench', version: 1, time: 1_790_000_000_000, feed: 'cats.json', grid: 'g' },
   parameters: {
-    ...{ stepMs: 10, profile: null, rounds: 3, seconds: 3, steps: null, epochs: null },
+    ...{ stepMs: 10, rounds: 3, seconds: 3, steps: null, epochs: null },
     warmUp: 'steps',
   },
   versions: { millrace: '0.1.0', node: '20.0.0' },
