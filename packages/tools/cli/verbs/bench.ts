@@ -13,7 +13,7 @@ import { onInterrupt } from '../interrupt.js'
 import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { say } from '../say.js'
-import { table } from '../table.js'
+import { right, table } from '../table.js'
 import { bytes, count, counted, duration, parseBytes, percent } from '../units.js'
 import { textOf } from './compare.js'
 
@@ -86,14 +86,12 @@ export const bench = command({
       { benchFeed },
       { canBind },
       { loadFeed },
-      { givenPlugins },
       { readBench, isWrittenTo },
       { compareBenches, reasonsAgainst },
     ] = await Promise.all([
       import('../../bench/bench.js'),
       import('../../../core/system/process/affinity.js'),
       import('../feed-argument.js'),
-      import('../locate.js'),
       import('../../bench/result/file.js'),
       import('../../bench/compare/compare.js'),
     ])
@@ -112,7 +110,7 @@ export const bench = command({
       const unused = GRID.filter(name => given.has(name)).map(name => `--${name}`)
       if (unused.length > 0) notice(`${unused.join(', ')}: not used, --baseline says what is measured`)
     }
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     const progress = new Progress('measuring', { unit: 'runs' })
     let kill = () => {}
@@ -286,8 +284,4 @@ function badSamples(summaries: readonly Summary[]): string[] {
   const bad = Math.max(0, ...summaries.map(one => one.bad))
   if (bad === 0) return []
   return [`${counted(bad, 'sample')} a run could not be used (\`millrace verify\` names them)`]
-}
-
-function right(title: string): { title: string; align: 'right' } {
-  return { title, align: 'right' }
 }

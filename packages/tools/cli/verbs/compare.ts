@@ -5,7 +5,7 @@ import type { Pair } from '../../bench/compare/blocks.js'
 import type { Compared } from '../../bench/compare/compare.js'
 import { PART_NAMES } from '../../bench/compare/words.js'
 import { command } from '../command.js'
-import { table } from '../table.js'
+import { right, table } from '../table.js'
 import { count } from '../units.js'
 
 export const compare = command({
@@ -101,8 +101,4 @@ function unsure({ interval }: { interval: unknown }): string {
 
 function signed(value: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`
-}
-
-function right(title: string): { title: string; align: 'right' } {
-  return { title, align: 'right' }
 }

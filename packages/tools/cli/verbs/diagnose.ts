@@ -116,12 +116,11 @@ async function diagnoseOwn(
   options: OpenOptions,
   length: { stepMs: number; steps: number; seconds: number },
 ): Promise<Findings> {
-  const [{ loadFeed }, { givenPlugins }, { diagnoseFeed }] = await Promise.all([
+  const [{ loadFeed }, { diagnoseFeed }] = await Promise.all([
     import('../feed-argument.js'),
-    import('../locate.js'),
     import('../../../observe/diagnose/feed.js'),
   ])
-  const plugins = await givenPlugins(options.plugins as string[])
+  const plugins = options.plugins as string[]
   const { json, root } = await loadFeed(feed, options.allowCode, plugins)
   const progress = new Progress('opening', { unit: 'steps' })
   const opening = {

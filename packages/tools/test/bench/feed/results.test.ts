@@ -236,15 +236,17 @@ test('bench.jsonl is read as it was written; what is none is refused', () => {
   }
   expect(refused(() => {})).not.toThrow()
   expect(refused(({ figures }) => delete (figures as Partial<RunFigures>).parts)).toThrow(
-    '"parts" is missing',
+    'line 2 is no run: figures.parts: is missing',
   )
   // Names become names of files.
   const named = refused(({ configuration }) => (configuration.name = '../../evil'))
-  expect(named).toThrow('line 2: "../../evil" is no configuration')
+  expect(named).toThrow('line 2 has no configuration of bench: its settings are not called "../../evil"')
   expect(refused(one => (one.configuration = { name: 'w4-d4' } as Configuration))).toThrow(
-    'is no configuration',
+    'has no configuration of bench: role: is missing',
   )
-  expect(refused(({ configuration }) => (configuration.depth = 1.5))).toThrow('is no configuration')
+  expect(refused(({ configuration }) => (configuration.depth = 1.5))).toThrow(
+    'has no configuration of bench: depth: expected a whole number',
+  )
   writeFileSync(path, 'x\n')
   expect(() => readBench(path)).toThrow('line 1 is no JSON')
 })
