@@ -7,7 +7,12 @@ import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 
 /** The entry points, by their names in dist/: modules of packages/. */
-const IMPORTED = { index: 'all/index', 'order/index': 'core/order/index' }
+const IMPORTED = {
+  index: 'all/index',
+  plugin: 'all/plugin',
+  observe: 'all/observe',
+  'order/index': 'core/order/index',
+}
 const PUBLIC = { ...IMPORTED, 'cli/main': 'all/cli' }
 /** The thread that makes rows: beside `index`, what has to load fastest. */
 const MAKER = 'core/engine/make/maker'
@@ -88,7 +93,7 @@ export async function bundleEngine(packages, dist) {
   await bundle.close()
 }
 
-/** Writes one file of declarations for each entry point that is imported, from those that tsc wrote to `build`. */
+/** Writes the declarations of the entry points that are imported, from those that tsc wrote to `build`; what several share is a chunk. */
 export async function bundleTypes(build, dist) {
   const bundle = await rolldown({
     input: Object.fromEntries(
@@ -96,27 +101,31 @@ export async function bundleTypes(build, dist) {
     ),
     external: isPackage,
     checks: { bundlerTimings: false },
-    plugins: [withFormatTypes(build), dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
+    plugins: [
+      ...ADDED_TYPES.map(added => withAddedTypes(build, added)),
+      dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
+    ],
   })
-  const { output } = await bundle.write({ dir: dist, chunkFileNames: '[name].d.ts' })
+  await bundle.write({ dir: dist, chunkFileNames: 'chunks/[name].d.ts' })
   await bundle.close()
-  if (output.length > Object.keys(IMPORTED).length)
-    throw new Error(`Declarations are ${output.length} files.`)
 }
 
-/**
- * Each format adds its JSON to the interface FormatTypes of core/define/types.ts (`declare module`). In one file of declarations there
- * is no such module: there the interface itself extends what they add.
- */
-function withFormatTypes(build) {
-  const ADDED = /declare module '[^']*' \{\s*interface FormatTypes extends (\w+) \{\s*\}\s*\}/
-  const types = join(build, 'core/define/types.d.ts')
+/** Interfaces of core that packages above it add to (`declare module`), and the files that do. */
+const ADDED_TYPES = [
+  { name: 'FormatTypes', of: 'core/define/types', from: /format\.d\.ts$/ },
+  { name: 'ObservedTypes', of: 'core/deliver/observer', from: /^observe\/observer\.d\.ts$/ },
+]
+
+/** In one file of declarations there is no such module: there the interface itself extends what they add. */
+function withAddedTypes(build, { name: to, of, from: adds }) {
+  const ADDED = new RegExp(`declare module '[^']*' \\{\\s*interface ${to} extends (\\w+) \\{\\s*\\}\\s*\\}`)
+  const types = join(build, `${of}.d.ts`)
   return {
-    name: 'format-types',
+    name: to,
     transform(code, id) {
       // TypeScript names some modules of other packages by the package.
       if (id !== types) return { code: code.replace(ADDED, '').replaceAll('"@millrace/', `"${build}/`) }
-      const files = readdirSync(build, { recursive: true }).filter(file => file.endsWith('format.d.ts'))
+      const files = readdirSync(build, { recursive: true }).filter(file => adds.test(file))
       const added = files.flatMap(file => {
         const text = readFileSync(join(build, file), 'utf8')
         const [, name] = ADDED.exec(text) ?? []
@@ -126,10 +135,12 @@ function withFormatTypes(build) {
         const from = join(build, imported === null ? file : join(dirname(file), imported[1]))
         return [{ name, from: relative(dirname(types), from).replace('.d.ts', '.js') }]
       })
-      const imports = added.map(({ name, from }) => `import type { ${name} } from './${from}';`)
+      const imports = added.map(
+        ({ name, from }) => `import type { ${name} } from '${from.startsWith('.') ? from : `./${from}`}';`,
+      )
       const names = added.map(({ name }) => name).join(', ')
       return {
-        code: `${imports.join('\n')}\n${code.replace('interface FormatTypes {', `interface FormatTypes extends ${names} {`)}`,
+        code: `${imports.join('\n')}\n${code.replace(`interface ${to} {`, `interface ${to} extends ${names} {`)}`,
       }
     },
   }

@@ -74,7 +74,7 @@ test('a program that is started is in its own file: no other thread that loads a
     file =>
       hasMap(file) &&
       !modulesIn(file).includes(file.replace(/js$/, 'ts')) &&
-      !/^(index|order\/index|cli\/main)\.js$/.test(file),
+      !/^(index|plugin|observe|order\/index|cli\/main)\.js$/.test(file),
   )
   expect(others).toEqual([])
 })

@@ -9,7 +9,7 @@ const built = (path: string) => {
 }
 
 test('millrace', async () => {
-  expect(await built('index.js')).toMatchInlineSnapshot(`
+  expect(await built('all/index.js')).toMatchInlineSnapshot(`
     [
       "Batch",
       "BudgetError",
@@ -24,9 +24,7 @@ test('millrace', async () => {
       "SampleError",
       "SourceError",
       "StateError",
-      "alignRanks",
       "arrow",
-      "attachSpans",
       "blend",
       "blendList",
       "boxes",
@@ -37,9 +35,6 @@ test('millrace', async () => {
       "csv",
       "cuda",
       "cutmix",
-      "diagnoseFeed",
-      "diagnoseLive",
-      "explainDiagnosis",
       "feed",
       "files",
       "float",
@@ -64,13 +59,10 @@ test('millrace', async () => {
       "open",
       "parquet",
       "points",
-      "prometheus",
-      "readRunLog",
       "safetensors",
       "sequential",
       "shuffle",
       "source",
-      "spanWriters",
       "split",
       "subset",
       "synthetic",
@@ -87,8 +79,34 @@ test('millrace', async () => {
   `)
 })
 
+test('millrace/plugin', async () => {
+  expect(await built('all/plugin.js')).toMatchInlineSnapshot(`
+    [
+      "DecodeError",
+      "MillraceError",
+      "SampleError",
+      "SourceError",
+    ]
+  `)
+})
+
+test('millrace/observe', async () => {
+  expect(await built('all/observe.js')).toMatchInlineSnapshot(`
+    [
+      "alignRanks",
+      "attachSpans",
+      "diagnoseFeed",
+      "diagnoseLive",
+      "explainDiagnosis",
+      "prometheus",
+      "readRunLog",
+      "spanWriters",
+    ]
+  `)
+})
+
 test('millrace/order', async () => {
-  expect(await built('order/index.js')).toMatchInlineSnapshot(`
+  expect(await built('core/order/index.js')).toMatchInlineSnapshot(`
     [
       "permutation",
     ]

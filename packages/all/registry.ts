@@ -1,8 +1,9 @@
-/** The one place that knows every format, and the table of operators. Each thread and process of ours imports it before it works. */
+/** The one place that knows every format, the table of operators, and what explains runs. Each thread and process of ours imports it before it works. */
 import { addNames } from '../core/basics/mistakes.js'
 import { addFormats, addKind } from '../core/define/format.js'
 import { addOperators, type OperatorFacts } from '../core/define/operator.js'
 import { addTokenizers } from '../core/define/tokenizer.js'
+import { useObserver } from '../core/deliver/observer.js'
 import { addOwnFormats } from '../core/source/own-formats.js'
 import { useRegistry } from '../core/system/node/registry.js'
 import { arrowFormat } from '../formats/arrow/format.js'
@@ -33,3 +34,4 @@ addKind('pathed', async () => (await import('../formats/pathed/pathed.js')).path
 addTokenizers(async () => (await import('../llm/tokenize/open.js')).tokenizers)
 addOperators(OPERATORS as unknown as Record<string, OperatorFacts>)
 addNames(namesElsewhere())
+useObserver(async () => (await import('../observe/observer.js')).observer)

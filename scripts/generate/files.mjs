@@ -16,12 +16,14 @@ import {
   records,
 } from './python.mjs'
 import { readTable } from './read.mjs'
+import { builderExports, sourcesModule } from './sources.mjs'
 
 const PYTHON = 'python/millrace/_generated'
 const HEADER = 'packages/pixels/transform/kernels/cuda/facts.cuh'
 const DISPATCH = 'packages/pixels/transform/kernels/cuda/operators.cuh'
 const OPERATORS = 'packages/pixels/operators'
 const ASSEMBLY = 'packages/pixels/transform/kernels/assembly/generated/facts.ts'
+const BUILDERS = 'packages/all/builders.ts'
 const DEFINE = 'docs/define.md'
 const PROTOCOL = 'docs/protocol.md'
 const OPTION_TABLE = 'packages/core/deliver/option-table.ts'
@@ -58,8 +60,6 @@ export async function generatedFiles(root, importModule) {
   const judge = await table('packages/core/deliver/node/judge-facts.ts')
   const launchers = await table('packages/core/deliver/launcher-facts.ts')
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
-  const stall = await table('packages/observe/stall.ts')
-  const thresholds = await table('packages/observe/verdict/thresholds.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
   const options = (await table(OPTION_TABLE))('OPTIONS').value
@@ -193,9 +193,7 @@ export async function generatedFiles(root, importModule) {
     'packages/core/deliver/protocol-facts.ts and observe',
     'What the engine and its clients agree on.',
     [
-      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT'].map(name => constant(protocol(name))),
-      constant(stall('STALL')),
-      constant(thresholds('LEAST_PART')),
+      ...['PROTOCOL', 'HEARTBEAT', 'DEPTH', 'TIMEOUT', 'STALL'].map(name => constant(protocol(name))),
       constant({
         name: 'OLDEST_NODE',
         value: oldestNode(root),
@@ -268,6 +266,8 @@ export async function generatedFiles(root, importModule) {
     constant(random('ROUNDS')),
   ])
   files[`${PYTHON}/operators.py`] = await operatorsModule(importModule)
+  files[`${PYTHON}/sources.py`] = await sourcesModule(root, importModule)
+  files[BUILDERS] = await builderExports(root, importModule)
 
   const codes = Object.entries(dtypes).filter(([, { kernel }]) => kernel !== undefined)
   files[HEADER] = cudaHeader(

@@ -55,7 +55,7 @@ const TYPES = {
   label: 'Optional[str]',
 }
 
-const snake = name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+export const snake = name => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 const sentence = text => `${text[0].toUpperCase()}${text.slice(1)}.`
 
 /** A default as a reader likes it: one number for equal ones, fractions as fractions. */
@@ -101,7 +101,7 @@ function writtenAlways(image, name, { keys, presets }) {
   return Object.entries(params).map(([key, value]) => `${snake(key)}=${python(value)}`)
 }
 
-function declaration(indent, name, parameters, result) {
+export function declaration(indent, name, parameters, result) {
   const line = `${indent}def ${snake(name)}(${parameters.join(', ')}) -> ${result}:`
   if (line.length <= WIDTH) return line
   return [

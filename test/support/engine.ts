@@ -1,7 +1,7 @@
 /**
  * The engine as it is built: makers are threads that load compiled files, so these tests use dist/ with the types of
  * packages/. `npm test` builds first. A test that changes a module inside uses build/ instead, where each is a file of its own:
- * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build/all' })`.
+ * `vi.hoisted(() => { process.env.MILLRACE_BUILT = 'build' })`.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,7 +11,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type * as Millrace from '../../packages/all/index.js'
 import type { Feeding } from '../../packages/core/engine/ring/feeding.js'
 
-const built = new URL(`../../${process.env.MILLRACE_BUILT ?? 'dist'}/index.js`, import.meta.url)
+const entry = process.env.MILLRACE_BUILT === 'build' ? 'build/all/index.js' : 'dist/index.js'
+const built = new URL(`../../${entry}`, import.meta.url)
 if (!existsSync(built)) throw new Error('the engine is not built: npm run build')
 
 /** The path that a feed module outside the repository imports. */

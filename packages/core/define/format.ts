@@ -41,9 +41,23 @@ export interface Finds {
   markers?: readonly (readonly [file: string, word: string])[]
   /** A folder may hold many files of it, which are one source. */
   many?: boolean
+  /** A word in files of JSON that list such files. */
+  list?: string
+}
+
+/** Python's function that writes such a source: it takes paths, and these options by name. */
+export interface PythonBuilder {
+  /** Where it is not the format's name. */
+  name?: string
+  /** Its docstring. */
+  says: string
+  /** Python's type of each option, by its key in the definition. */
+  options?: Readonly<Record<string, string>>
 }
 
 export interface FormatFacts {
+  /** Absent: the builder is written by hand. */
+  python?: PythonBuilder
   /** Its samples are files with names, by which a zip pairs them. */
   namedByFiles?: boolean
   /** Samples may have columns that the source does not name when it is opened. */
@@ -52,6 +66,10 @@ export interface FormatFacts {
   selectsByIndex?: boolean
   /** Hashes know it by its name and contents alone, although it holds sources. */
   remade?: boolean
+  /** Rows have columns by name, one of which may be text to tokenise. */
+  table?: boolean
+  /** Its data are a folder of their own, into which nothing else is put. */
+  ownFolder?: boolean
   /** Runs are not called by the first text in its JSON, which need not be a path. */
   untitled?: boolean
 }

@@ -14,3 +14,6 @@ export const DEPTH = 4
 
 /** Seconds that one sample may take, unless the option `timeout` says otherwise. */
 export const TIMEOUT = 60
+
+/** A wait longer than this (ms) counts as a stall; shorter ones are the price of asking. */
+export const STALL = 0.05

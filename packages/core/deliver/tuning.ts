@@ -1,22 +1,19 @@
 /** Gives a ring to the tuner of this process, with what of it may be changed: what its opener did not fix. */
 
-import type { TunerDecision } from '../../observe/live/decision.js'
-import type { EngineTuner, TunedRing } from '../../observe/tune/engine-tuner.js'
-import type { Setting } from '../../observe/tune/seen.js'
-import type { RingSpans } from '../../observe/tune/windows.js'
 import { CPU, twentiethsOf } from '../basics/decoder.js'
 import { BudgetError, DefinitionError } from '../basics/errors.js'
 import { integer } from '../basics/shape.js'
 import { mostRows } from '../batch/layout.js'
 import { MAX_DEPTH, MAX_MAKERS } from '../batch/ring.js'
 import type { Feeding } from '../engine/ring/feeding.js'
-import { type AttachedSpans, attachSpans } from '../spans/attach.js'
 import { SpanFile } from '../spans/file.js'
 import { workersByFiles } from '../system/process/limits.js'
+import { loadObserver } from './observer.js'
 import type { OpenedOptions } from './options.js'
+import type { RingTuner, Setting, TunedRing } from './ring-tuner.js'
 
 /** That of this process, once a feed is tuned. */
-let tuner: EngineTuner | undefined
+let tuner: RingTuner | undefined
 
 /** Open feeds whose workers were given: workers are those of all feeds of this process, so then none are tuned. */
 const withGivenWorkers = new Set<Feeding>()
@@ -28,15 +25,6 @@ const setByHand = new Map<string, { workers?: number; depth?: number }>()
 export function workersBeside({ tuned, workers }: OpenedOptions): number {
   const [other] = withGivenWorkers
   return tuned.workers && workers > 0 && other !== undefined ? Math.max(1, other.workers) : workers
-}
-
-/** Told of every decision of this process's tuner. */
-const listeners = new Set<(decision: TunerDecision) => void>()
-
-/** Calls the listener with every decision of this process's tuner, until the function that it returns is called. */
-export function onDecision(listener: (decision: TunerDecision) => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }
 
 /** What the tuner has to know of a ring beside its options. */
@@ -63,21 +51,16 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
   // Loaded here: feeds whose settings are given start sooner without it. Later ones find it, and take a former ring's place at once.
   tuner ??= await loadTuner()
   if (feeding.closed) return
-  if (tuner.knows(feeding.id)) return tuner.decides(feeding.id, may.decoder)
-  const spans = new SpansOfRing(feeding.id, trainer)
+  if (tuner === undefined || tuner.decides(feeding.id, may.decoder)) return
   feeding.onClose = () => {
     withGivenWorkers.delete(feeding)
     tuner?.remove(feeding.id)
-    spans.close()
   }
   for (const knob of Object.keys(setByHand.get(run) ?? {}) as ('workers' | 'depth')[]) may[knob] = false
-  tuner.mayTuneWorkers = () => withGivenWorkers.size === 0
   tuner.add({
     ...{ id: feeding.id, run, feed: feeding.name, trainer, may },
     slotBytes: feeding.budget.slotBytes,
     mostDepth: feeding.ring.capacity - spare(),
-    spans: () => spans.find(),
-    claim: () => claimOf(feeding),
     now: () => nowOf(feeding, spare()),
     set: (setting: Setting) => set(feeding, setting, spare()),
   })
@@ -104,16 +87,9 @@ async function setAgain(
     await feeding.setDepth(depth + spare).catch(() => {}) // no memory for it beside the former ring
 }
 
-async function loadTuner(): Promise<EngineTuner> {
-  const { EngineTuner } = await import('../../observe/tune/engine-tuner.js')
-  const shared = EngineTuner.shared()
-  shared.listeners.add(tellAll)
-  return shared
-}
-
-/** One function, however many feeds are opened at once: the tuner has it once. */
-function tellAll(decision: TunerDecision): void {
-  for (const listener of listeners) listener(decision)
+async function loadTuner(): Promise<RingTuner | undefined> {
+  const observer = await loadObserver()
+  return observer?.tuner(() => withGivenWorkers.size === 0)
 }
 
 /** Why nothing is tuned; undefined: it can be. */
@@ -146,14 +122,10 @@ async function set(feeding: Feeding, { knob, value, found }: Setting, spare: num
 }
 
 function nowOf(feeding: Feeding, spare: number): ReturnType<TunedRing['now']> {
-  const { workers, depth, ring, options } = feeding
+  const { workers, depth, ring, options, claimRows, layout } = feeding
   const decoder = options.decode === 'gpu' ? twentiethsOf(options.cpuShare ?? 0) : CPU
-  return { workers, depth: depth - spare, ahead: ring.ahead, decoder }
-}
-
-/** Rows that are claimed at a time, and between which they may be. */
-function claimOf({ claimRows, layout }: Feeding): { rows: number; least: number; most: number } {
-  return { rows: claimRows, least: layout.chunkRows, most: mostRows(layout) }
+  const claim = { rows: claimRows, least: layout.chunkRows, most: mostRows(layout) }
+  return { workers, depth: depth - spare, ahead: ring.ahead, decoder, claim }
 }
 
 /** The program sets workers or depth itself: the tuner leaves them alone from now on. */
@@ -197,34 +169,4 @@ function checkedChange(change: { workers?: number; depth?: number }): { workers?
   }
   if (depth !== undefined) integer({ min: 1, max: MAX_DEPTH })(depth, 'tune.depth')
   return change
-}
-
-/** The spans of a ring of this process, and of the trainer that may be another one. */
-class SpansOfRing {
-  private attached: AttachedSpans | undefined
-
-  constructor(
-    private readonly ring: number,
-    private readonly trainer: number,
-  ) {}
-
-  find(): RingSpans | undefined {
-    const own = SpanFile.shared()
-    if (own === undefined) return undefined
-    const engine = { reader: own.reader, ring: this.ring }
-    if (this.trainer === process.pid) return { trainer: engine, engine }
-    try {
-      this.attached ??= attachSpans(this.trainer)
-      const mine = this.attached.rings().filter(one => one.engine === process.pid)
-      const ring = mine.findLast(({ engineRing }) => engineRing === this.ring)
-      return ring && { trainer: { reader: this.attached, ring: ring.ring }, engine }
-    } catch {
-      return undefined // it writes no spans yet, or never will
-    }
-  }
-
-  close(): void {
-    this.attached?.close()
-    this.attached = undefined
-  }
 }

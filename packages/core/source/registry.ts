@@ -19,6 +19,12 @@ export async function openSource(json: SourceJson, context: OpenContext): Promis
   return withValues(inner, manifest, attachSource(manifest), indexed, context)
 }
 
+/** The files in which the samples of a source lie, where its format tells them without opening it. */
+export async function shardsOf(json: SourceJson, root: string): Promise<string[] | undefined> {
+  const [[name, inner]] = Object.entries(json)
+  return (await loadKind(name)).shards?.(inner as never, root)
+}
+
 /** Makes a source from its manifest, in a thread that has opened it or has called `loadKinds`. */
 export function attachSource(manifest: Manifest): Source {
   return loadedKind(manifest.kind).attach(manifest, nesting)

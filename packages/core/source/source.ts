@@ -184,6 +184,8 @@ export interface Manifest {
   stamp?: string
   /** A hash of what decides values and is no data, such as the text of a kernel: part of the content hash. */
   content?: string
+  /** The names of the classes of `label` by number, where a folder has them; or of each column of a table. */
+  classes?: string[] | Readonly<Record<string, string[]>>
   /** Rows of tokens: how many of them are trained on in an epoch. Places that are only filled up are not. */
   trained?: number
   /** Rows of one epoch, where the source has several epochs behind each other. */
@@ -233,6 +235,8 @@ export interface Nesting {
 export interface SourceKind<Json = unknown> {
   open(json: Json, context: OpenContext, nesting: Nesting): Promise<Manifest>
   attach(manifest: Manifest, nesting: Nesting): Source
+  /** The files in which samples lie, without opening them: indexes and lists of classes lie beside them. */
+  shards?(json: Json, root: string): Promise<string[]>
   /** Reads a list of files of this kind, which make a blend. `folder`: they may lie there besides in that of the list. */
   list?(list: string, root: string, folder?: string): Promise<ListedFile[]>
 }

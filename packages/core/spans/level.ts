@@ -14,10 +14,6 @@ export function levelOf(observe: LevelName | undefined): SpanLevel | undefined {
   return numberOf(process.env[SWITCH]) ?? numberOf(observe) ?? SpanLevel.Spans
 }
 
-export function isLevel(name: unknown): name is LevelName {
-  return numberOf(name) !== undefined
-}
-
 function numberOf(name: unknown): SpanLevel | undefined {
   const number = name ? LEVEL_NAMES.indexOf(name as LevelName) : -1
   return number > 0 ? (number as SpanLevel) : undefined

@@ -30,7 +30,9 @@ const TICK = 50
 
 /** A kind of files with arrays. */
 export interface ArrayFormat {
-  kind: 'npy' | 'npz' | 'safetensors'
+  kind: string
+  /** A file has one array, so all that is in it is asked for. */
+  single?: boolean
   /** All arrays of a file, by its header alone. With `check`, checksums that no run compares are compared. */
   read(file: DataFile, stores: Stores, check: boolean): Promise<Member[]>
 }

@@ -3,7 +3,6 @@ import type { Layout } from '../../core/source/layout.js'
 import type { Manifest } from '../../core/source/source.js'
 
 export interface ArraysManifest extends Manifest {
-  kind: 'npy' | 'npz' | 'safetensors'
   index: string
   checksum: number
   rows: 'files' | 'axis'

@@ -17,12 +17,12 @@ export async function openArrays(
   json: ArrayFilesJson,
   context: OpenContext,
 ): Promise<ArraysManifest> {
-  const { kind } = format
+  const { kind, single = false } = format
   const { path, rows = 'files' } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: kind, what: 'file' })
   const index = await obtainArraysIndex(format, files, stores, context)
-  checkWanted(kind, rows, index, context)
+  checkWanted(kind, rows, index, single ? index.meta.columns : context.wanted, context)
   const counts = rows === 'files' ? files.map(() => 1) : rowCounts(kind, files, index)
   const count = counts.reduce((sum, n) => sum + n, 0)
   if (count === 0)
@@ -56,10 +56,9 @@ function checkWanted(
   kind: string,
   rows: 'files' | 'axis',
   { meta }: ArraysIndex,
+  asked: readonly string[],
   { wanted, notice }: OpenContext,
 ): void {
-  // The only array of a .npy is what its file is for.
-  const asked = kind === 'npy' ? meta.columns : wanted
   for (const name of asked) {
     const why = meta.refused[name]
     if (why !== undefined) throw new SourceError(`${kind}, column "${name}": ${why}`)

@@ -19,6 +19,9 @@ export const arrow = (path: PathsJson, options: ArrowOptions = {}): SourceJson =
   arrow: withOptions(path, options),
 })
 
+/** A file; or a stream: no length, that of the schema, and the first offset in it. */
+const FILE_OR_STREAM = /^(?:4152524f5731|f{8}.[08]..0000(?:10|0c)00)/
+
 export const arrowFormat: Format<ArrowJson> = {
   name: 'arrow',
   says: "Arrow files and streams, or a folder that Hugging Face's datasets saved: a row is a sample.",
@@ -26,12 +29,22 @@ export const arrowFormat: Format<ArrowJson> = {
   shape: either(isObject, object({ path: paths, split: optional(text), root: optional(text) }), paths),
   finds: {
     names: /\.(arrow|feather)$/i,
-    start: start => start.toString('latin1', 0, 6) === 'ARROW1',
+    start: start => FILE_OR_STREAM.test(start.toString('hex', 0, 10)),
     markers: [
       ['state.json', '_data_files'],
       ['dataset_dict.json', 'splits'],
     ],
     many: true,
+  },
+  facts: {
+    table: true,
+    python: {
+      says: "Arrow files and streams (Feather too), by paths or patterns, or a folder that Hugging Face's datasets saved; ``split`` says which, of a folder with several. Rows are samples. ``root``: where files that rows name may lie, besides the folder of the table.",
+      options: {
+        split: 'str',
+        root: 'Path',
+      },
+    },
   },
   load: async () => (await import('./open.js')).arrow,
 }

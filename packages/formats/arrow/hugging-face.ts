@@ -12,7 +12,7 @@ import { prefixOf } from '../../core/source/find/names.js'
 import { readWhole } from '../../core/store/access.js'
 import { isMissing } from '../../core/store/store.js'
 import type { Stores } from '../../core/store/stores.js'
-import { classesIn } from './features.js'
+import { classesIn } from '../features.js'
 
 /** Bytes of a file of JSON. */
 const MOST_JSON = 64 << 20

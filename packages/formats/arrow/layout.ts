@@ -1,8 +1,8 @@
 /** How Arrow files lie there, for `inspect`. */
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
+import { typeWithClasses } from '../features.js'
 import type { ArrowManifest } from './arrow-source.js'
 import type { ArrowIndex } from './build/index.js'
-import { typeWithClasses } from './features.js'
 
 /** A batch of more bytes than this takes too much of the cache to be read at random, if it is compressed. */
 const LARGE_BATCH = 16 << 20

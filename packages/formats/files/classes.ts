@@ -8,7 +8,6 @@ import { nearest, SourceError } from '../../core/basics/errors.js'
 import { isHidden } from '../../core/source/find/hidden.js'
 import { prefixOf } from '../../core/source/find/names.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import type { Manifest } from '../../core/source/source.js'
 
 /** Names in a message; the rest is counted. */
 const MOST_NAMES = 3
@@ -16,59 +15,6 @@ const MOST_NAMES = 3
 /** The top folder of a relative folder path, which ends with a slash. */
 export function classOf(folderPath: string): string {
   return folderPath.slice(0, folderPath.indexOf('/'))
-}
-
-/** The classes of the folder that a source is, or is part of; undefined where it is made of others, or of several. */
-export function folderClasses(manifest: Manifest): string[] | undefined {
-  if (manifest.kind === 'folder') return manifest.classes as string[] | undefined
-  const { child } = manifest as { child?: Manifest }
-  return child && folderClasses(child)
-}
-
-/** The classes of folders that feeds of this process have opened, as JSON, by the folder. */
-const opened = new Map<string, string>()
-
-/** Says where a feed's folders have other classes than those of a feed before it: then a label means different classes. */
-export function tellOfClasses(
-  manifests: readonly Manifest[],
-  wanted: readonly string[],
-  notice?: (text: string) => void,
-): void {
-  if (!wanted.includes('label') && !wanted.includes('class')) return
-  const earlier = [...opened]
-  for (const { root, classes } of manifests.flatMap(foldersIn)) {
-    const text = JSON.stringify(classes)
-    if (opened.get(root) === text) continue
-    opened.set(root, text)
-    if (earlier.some(([, others]) => others === text)) continue
-    const [before, others] = earlier.find(([path]) => path !== root) ?? []
-    if (before !== undefined) notice?.(otherClasses(root, classes, before, JSON.parse(others!) as string[]))
-  }
-}
-
-function foldersIn(manifest: Manifest): { root: string; classes: string[] }[] {
-  const { kind, root, classes, child, children } = manifest as Manifest & {
-    root?: string
-    classes?: string[]
-    child?: Manifest
-    children?: Manifest[]
-  }
-  if (kind === 'folder') return classes === undefined ? [] : [{ root: root as string, classes }]
-  return [...(child ? [child] : []), ...(children ?? [])].flatMap(foldersIn)
-}
-
-function otherClasses(
-  root: string,
-  classes: readonly string[],
-  before: string,
-  others: readonly string[],
-): string {
-  const label = classes.findIndex((name, i) => i < others.length && name !== others[i])
-  return (
-    `the classes of ${root} are others than those of ${before}, which this process opened before` +
-    `${label < 0 ? '' : `: label ${label} is "${classes[label]}" here and "${others[label]}" there`}. If both are parts of one ` +
-    `dataset, number them alike: {"folder": {"path": …, "classes": ${JSON.stringify(before)}}}`
-  )
 }
 
 /** Class folders of an index, sorted byte by byte, and which of them hold a picture. */

@@ -1,6 +1,6 @@
 /** CSV and TSV with a header, as in RFC 4180: quoted cells, doubled quotes, line breaks within quotes. */
 import { SourceError } from '../../core/basics/errors.js'
-import { fault, type ListText, type Table, type TableLine, textLines } from './text-lines.js'
+import { fault, type ListText, type Table, type TableLine, textLines } from '../text-lines.js'
 
 /** Characters that a quoted cell may have: a quote that never closes would take in the rest of the file. */
 const LONGEST_QUOTED = 65_536

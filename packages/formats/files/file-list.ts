@@ -8,7 +8,7 @@ import { inParallel } from '../../core/basics/parallel.js'
 import { prefixOf } from '../../core/source/find/names.js'
 import { type FoundObject, objectColumns } from '../../core/source/find/objects.js'
 import { type WalkOptions, walkFiles } from '../../core/source/find/walk.js'
-import { type LinksOut, tellOfLinks } from '../../core/source/find/within.js'
+import { type Counted, isCounted, tellOfLinks } from '../../core/source/find/within.js'
 import { IndexFile, type IndexHeader } from '../../core/source/index/file.js'
 import { type IndexFound, obtainIndex } from '../../core/source/index/place.js'
 import { writeIndex } from '../../core/source/index/write.js'
@@ -34,15 +34,10 @@ export interface FileListWanted {
 /** Files that lie there and are no samples. */
 export interface LeftOut {
   /** Pictures in no class folder, and hidden ones: how many, and one of them. */
-  outside?: Some
-  hidden?: Some
+  outside?: Counted
+  hidden?: Counted
   /** Other files, by extension. */
   others?: Record<string, number>
-}
-
-export interface Some {
-  count: number
-  first: string
 }
 
 export interface FileListManifest extends Manifest {
@@ -66,7 +61,7 @@ interface FileListMeta {
   bytes: number
   spec: string
   leftOut?: LeftOut
-  links?: LinksOut
+  links?: Counted
   /** Of the paths and versions of objects. */
   listing?: string
 }
@@ -113,7 +108,7 @@ export async function obtainFileList(wanted: FileListWanted, context: OpenContex
 }
 
 /** Links that led out when the index was made. One by an earlier version does not know. */
-export function linksOf({ header }: IndexFound): LinksOut | undefined {
+export function linksOf({ header }: IndexFound): Counted | undefined {
   return (header.meta as unknown as FileListMeta).links
 }
 
@@ -179,7 +174,7 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
   if (kind !== 'files') return `it is an index of "${kind}"`
   const { digest, bytes, spec: made, leftOut = {}, links } = meta as Partial<FileListMeta>
   if (made !== spec) return 'it was made for other names'
-  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut) || !isSome(links))
+  if (typeof digest !== 'string' || typeof bytes !== 'number' || !isLeftOut(leftOut) || !isCounted(links))
     return 'it is malformed: what it tells of its files'
   const stamp = columns.version === undefined ? 'time' : 'version'
   const rows = ['folder', 'name', 'size', stamp].every(name => columns[name]?.length === count)
@@ -192,13 +187,8 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
 function isLeftOut(value: LeftOut | null): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { outside, hidden, others = {} } = value
-  if (![outside, hidden].every(isSome)) return false
+  if (![outside, hidden].every(isCounted)) return false
   return typeof others === 'object' && others !== null && Object.values(others).every(Number.isFinite)
-}
-
-/** Some, or none. */
-export function isSome(value: Some | undefined): boolean {
-  return value === undefined || (typeof value?.count === 'number' && typeof value.first === 'string')
 }
 
 /** Whether a folder, or one of `most` files that are spread evenly, is no longer what it was. */

@@ -1,5 +1,5 @@
 /** JSON lines: an object in each line of a file. Its keys are the columns; integers keep all their digits. */
-import { fault, type ListText, type Table, textLines } from './text-lines.js'
+import { fault, type ListText, type Table, textLines } from '../text-lines.js'
 
 /** Sixteen digits: from here on JSON.parse may round an integer. */
 const LONG_NUMBER = /\d{16}/

@@ -11,7 +11,7 @@ import { inParallel } from '../../core/basics/parallel.js'
 import { commonFolder } from '../../core/source/find/common-folder.js'
 import { folderOf, prefixOf, withoutSlash } from '../../core/source/find/names.js'
 import { oneStore } from '../../core/source/find/objects.js'
-import { boundName, LinkCounter, type LinksOut, leadsOut } from '../../core/source/find/within.js'
+import { boundName, type Counted, LinkCounter, leadsOut } from '../../core/source/find/within.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { type IndexedObject, indexedObject, isSameObject } from '../../core/source/index/indexed-object.js'
 import { hashKey } from '../../core/source/index/key-hash.js'
@@ -21,9 +21,9 @@ import type { OpenContext } from '../../core/source/source.js'
 import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../core/store/access.js'
 import { codeOf, isMissing } from '../../core/store/store.js'
 import { schemeOf } from '../../core/store/stores.js'
+import { hashOf, listText } from '../text-lines.js'
 import { BREATH, readLines } from './list-lines.js'
 import { openTable } from './table.js'
-import { hashOf, listText } from './text-lines.js'
 
 /** Two changes of a file within this time may leave the same time stamp. In ms. */
 const TICK = 50
@@ -55,7 +55,7 @@ export interface ListMeta {
   from: string
   columns: ListColumn[]
   /** Files that are links out of the root. */
-  links?: LinksOut
+  links?: Counted
 }
 
 export async function buildListIndex(
@@ -201,7 +201,7 @@ async function findFiles(
   { list, root, path }: ListWanted,
   progress: (lines: number) => void,
   stores: StoreOf,
-): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string; links?: LinksOut }> {
+): Promise<{ columns: Record<string, ColumnBuilder>; bytes: number; digest: string; links?: Counted }> {
   const numbers = new Map<string, number>()
   const [folders, name] = [new TextBuilder(), new TextBuilder()]
   const [number, size, time] = [new NumberBuilder(), new NumberBuilder(), new NumberBuilder()]

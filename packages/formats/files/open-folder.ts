@@ -8,6 +8,7 @@ import { SourceError } from '../../core/basics/errors.js'
 import { isHidden } from '../../core/source/find/hidden.js'
 import { prefixOf, resolveFolder } from '../../core/source/find/names.js'
 import { type FoundObject, listObjects } from '../../core/source/find/objects.js'
+import type { Counted } from '../../core/source/find/within.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
 import { classFolders, numberClasses } from './classes.js'
@@ -18,7 +19,6 @@ import {
   type LeftOut,
   leftOutOf,
   obtainFileList,
-  type Some,
   shortHash,
 } from './file-list.js'
 
@@ -185,7 +185,7 @@ function extensionOf(file: string): string {
   return name.includes('.', 1) ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
 }
 
-function oneMore(some: Some | undefined, file: string): Some {
+function oneMore(some: Counted | undefined, file: string): Counted {
   return { count: (some?.count ?? 0) + 1, first: some !== undefined && some.first < file ? some.first : file }
 }
 

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
 import { combinedFingerprint, joined } from '../../core/source/combine/combined.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
-import { isWithin, tellOfLinks } from '../../core/source/find/within.js'
+import { isCounted, isWithin, tellOfLinks } from '../../core/source/find/within.js'
 import { IndexFile, type IndexHeader } from '../../core/source/index/file.js'
 import {
   type IndexedObject,
@@ -19,20 +19,19 @@ import type { Manifest, OpenContext } from '../../core/source/source.js'
 import { statOf } from '../../core/store/access.js'
 import { codeOf } from '../../core/store/store.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
+import { hashOf, localText } from '../text-lines.js'
 import {
   changedFile,
   changedObject,
   type FileList,
   type FileListManifest,
   fileListManifest,
-  isSome,
   linksOf,
   lookedAt,
   shortHash,
 } from './file-list.js'
 import { buildListIndex, type ListColumn, type ListMeta, type ListWanted, listRoot } from './list-build.js'
 import { IMAGE_EXTENSIONS } from './open-folder.js'
-import { hashOf, localText } from './text-lines.js'
 
 /** Files that a list (CSV, TSV or JSON lines) names, one a line; its other columns are columns of the samples. */
 export interface ListJson {
@@ -195,7 +194,7 @@ function malformed({ kind, count, columns, meta }: IndexHeader, spec: string): s
   const { digest, bytes, spec: made, list, from, columns: cells, links } = meta as Partial<ListMeta>
   if (made !== spec) return 'it was made for another column or folder'
   const reported = typeof digest === 'string' && typeof bytes === 'number' && typeof from === 'string'
-  if (!reported || !isIndexedObject(list) || !Array.isArray(cells) || !isSome(links))
+  if (!reported || !isIndexedObject(list) || !Array.isArray(cells) || !isCounted(links))
     return 'it is malformed: what it tells of the list'
   const names = cells.flatMap(({ name, number }) => [`cell.${name}`, ...(number ? [`number.${name}`] : [])])
   if (columns.repeat !== undefined) names.push('repeat')

@@ -1,24 +1,28 @@
 /** Tables in text files: which of the formats a file has, by its extension. */
 import { SourceError } from '../../core/basics/errors.js'
+import type { ListText, Table } from '../text-lines.js'
 import { separatedTable } from './csv.js'
 import { jsonTable } from './json-lines.js'
-import type { ListText, Table } from './text-lines.js'
 
-const SEPARATORS: Readonly<Record<string, string>> = { csv: ',', tsv: '\t', tab: '\t' }
-const JSON_LINES = ['jsonl', 'ndjson']
-const TABLE_EXTENSIONS = [...Object.keys(SEPARATORS), ...JSON_LINES]
+/** By the ends of names: what separates the cells of a line; undefined where a line is an object of JSON. */
+const TABLES: readonly [end: string, separator?: string][] = [
+  ['.csv', ','],
+  ['.tsv', '\t'],
+  ['.tab', '\t'],
+  ['.jsonl'],
+  ['.ndjson'],
+]
 
 /** Opens a table; what it is, its extension says. */
 export function openTable(text: ListText): Table {
   const file = text.name
-  const extension = file.slice(file.lastIndexOf('.') + 1).toLowerCase()
-  if (JSON_LINES.includes(extension)) return jsonTable(text)
-  const separator = SEPARATORS[extension]
-  if (separator === undefined) {
+  const table = TABLES.find(([end]) => file.toLowerCase().endsWith(end))
+  if (table === undefined) {
     throw new SourceError(
-      `${file}: a list of files ends in ${TABLE_EXTENSIONS.map(name => `.${name}`).join(' ')}: rename it to what it is`,
+      `${file}: a list of files ends in ${TABLES.map(([end]) => end).join(' ')}: rename it to what it is`,
       { file },
     )
   }
-  return separatedTable(text, separator)
+  const [, separator] = table
+  return separator === undefined ? jsonTable(text) : separatedTable(text, separator)
 }

@@ -73,6 +73,15 @@ export const hdf5Format: Format<PathsJson | Hdf5Json> = {
     start: start => start.toString('latin1', 0, 8) === '\x89HDF\r\n\x1a\n',
     many: true,
   },
+  facts: {
+    python: {
+      says: 'HDF5 files, by paths or patterns: ``hdf5("train-*.h5", datasets={"image": "/x", "label": "/y"})``.\n\nA sample is a row of the first axis of all datasets. Without ``datasets``, these are all whose first axes are as long as each other. A star stands for groups, whose rows follow each other, as the steps of all episodes: ``datasets={"image": "data/*/obs/img", "action": "data/*/action"}``. With ``rows="groups"``, a sample is such a group, with all of its datasets.',
+      options: {
+        datasets: 'Mapping[str, str]',
+        rows: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).hdf5,
 }
 
@@ -82,4 +91,13 @@ export const netcdf4Format: Format<PathsJson | Hdf5Json> = {
   says: 'netCDF-4 files, which are HDF5 files with names for their axes.',
   example: 'era5-*.nc',
   finds: { names: /\.(nc|nc4|netcdf)$/i, many: true },
+  facts: {
+    python: {
+      says: 'netCDF-4 files, which are HDF5 files with names for their axes: as :func:`hdf5`.',
+      options: {
+        datasets: 'Mapping[str, str]',
+        rows: 'str',
+      },
+    },
+  },
 }

@@ -37,7 +37,7 @@ export type Hdf5Json = { path: PathsJson } & Hdf5Options
 
 /** Files that are indexed at the same time. */
 const AT_ONCE = 4
-const WORDS = { source: 'hdf5', what: 'file' }
+const WORDS = { source: 'hdf5', what: 'file', end: 'h5' }
 
 export async function openHdf5(
   json: string | string[] | Hdf5Json,

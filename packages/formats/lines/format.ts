@@ -50,7 +50,12 @@ export const jsonlFormat: Format<LinesTypes['jsonl']> = {
   example: 'train-*.jsonl.gz',
   shape: either(isObject, object({ path: paths }), paths),
   finds: { names: /\.(jsonl|ndjson)(\.gz|\.zst)?$/i, many: true },
-  facts: { moreColumns: true },
+  facts: {
+    moreColumns: true,
+    python: {
+      says: 'JSON lines: an object in each line is a sample, its keys are the columns. ``"a.b"`` is ``b`` in the object ``a``.',
+    },
+  },
   load: async () => (await import('./open.js')).jsonl,
 }
 
@@ -70,6 +75,18 @@ export const csvFormat: Format<LinesTypes['csv']> = {
     paths,
   ),
   finds: { names: /\.[ct]sv(\.gz|\.zst)?$/i },
+  facts: {
+    table: true,
+    python: {
+      says: 'CSV and TSV files: a record is a sample, its cells are the columns. ``columns`` names them where the file has no header. ``types`` declares ``"int"``, ``"float"``, ``"bool"`` or ``"text"``; of the other columns the first rows decide.',
+      options: {
+        delimiter: 'str',
+        header: 'bool',
+        columns: 'Sequence[str]',
+        types: 'Mapping[str, str]',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).csv,
 }
 
@@ -82,5 +99,14 @@ export const textFormat: Format<LinesTypes['text']> = {
     object({ path: paths, blankLines: optional(oneOf(['keep', 'skip'], 'choice')) }),
     paths,
   ),
+  facts: {
+    python: {
+      name: 'text_lines',
+      says: 'Lines of text files: columns ``text`` and ``line``. ``blank_lines="skip"`` leaves out lines that are empty, or have nothing but blanks.',
+      options: {
+        blankLines: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).text,
 }

@@ -178,7 +178,8 @@ async function openAll(
   manifestOf: (opened: Opened[]) => LinesManifest,
 ): Promise<LinesManifest> {
   using stores = new Stores()
-  const files = await findDataFiles(paths, context.root, stores, { source: 'text', what: 'file' })
+  const words = { source: 'text', what: 'file', end: 'txt' }
+  const files = await findDataFiles(paths, context.root, stores, words)
   return await openMany(options.format, files, options, context, async context => {
     const opened = await indexAll(files, context, stores, rulesOf)
     return { manifest: manifestOf(opened), indexes: opened.map(({ index }) => index) }

@@ -1,9 +1,9 @@
 /** Goes through the text of a file while it is indexed, piece by piece; compressed files are decompressed on the way. */
 import type { DataFile } from '../../core/source/find/data-files.js'
 import type { IndexTools } from '../../core/source/index/of-file.js'
+import { refuseForeign, TELLING } from '../foreign.js'
 import { type Packed, scanPacked } from '../packed/scan.js'
 import type { PackedCodec } from '../packed/units.js'
-import { refuseForeign, TELLING } from './foreign.js'
 
 /** Bytes that are read at a time: sequential speed on any disk. */
 const PIECE = 4 << 20

@@ -28,5 +28,13 @@ export const litdataFormat: Format<PathsJson | LitdataJson> = {
   example: 'optimized/',
   shape: either(isObject, object({ path: paths, block: optional(integer({ min: 1 })) }), paths),
   finds: { markers: [['index.json', '"chunk_bytes"']] },
+  facts: {
+    python: {
+      says: 'LitData: folders with an ``index.json``. ``block``: of chunks of tokens, how many a sample has.',
+      options: {
+        block: 'int',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).litdata,
 }

@@ -4,10 +4,9 @@ import { bytesOfStored } from '../../core/basics/array.js'
 import { SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { openMany } from '../../core/source/index/of-source.js'
-import type { OpenContext, SourceKind } from '../../core/source/source.js'
+import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { ArrowManifest } from '../arrow/arrow-source.js'
 import type { Shard, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
@@ -54,10 +53,7 @@ interface Form {
   packed: 'whole' | 'frames' | 'none'
 }
 
-async function openLitdata(
-  json: PathsJson | LitdataJson,
-  context: OpenContext,
-): Promise<LitdataManifest | ArrowManifest> {
+async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext): Promise<Manifest> {
   const { path, block } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
   using stores = new Stores()
   const indexes = await findIndexes(path, context.root, stores, 'litdata')

@@ -23,5 +23,10 @@ export const mdsFormat: Format<PathsJson | MdsJson> = {
   example: 'mds/train',
   shape: either(isObject, object({ path: paths }), paths),
   finds: { markers: [['index.json', '"mds"']] },
+  facts: {
+    python: {
+      says: "MDS, the format of Mosaic's streaming: folders with an ``index.json``.",
+    },
+  },
   load: async () => (await import('./open.js')).mds,
 }

@@ -33,6 +33,16 @@ export const npyFormat: Format<NpyFilesJson> = {
     start: start => start.toString('latin1', 0, 6) === '\x93NUMPY',
     many: true,
   },
-  facts: { namedByFiles: true },
+  facts: {
+    namedByFiles: true,
+    python: {
+      name: 'npy_files',
+      says: 'NumPy\'s .npy files: each is a sample, column ``data`` or ``column``; with ``rows="axis"``, each step along the first axis is: ``zip(npy_files("x.npy", rows="axis"), npy_files("y.npy", rows="axis", column="label"))``.',
+      options: {
+        rows: 'str',
+        column: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).npy,
 }

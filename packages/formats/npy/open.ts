@@ -7,9 +7,9 @@ import type { ArrayFormat } from '../arrays/index-file.js'
 import type { ArrayOptions } from '../arrays/json.js'
 import type { ArraysManifest } from '../arrays/manifest.js'
 import { bytesOfType } from '../arrays/member.js'
+import { columnsOf, frontOf } from '../arrays/npy-columns.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf } from '../arrays/read-file.js'
-import { columnsOf, frontOf } from './members.js'
 
 /** Their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
 export interface NpyOptions extends ArrayOptions {
@@ -19,6 +19,7 @@ export type NpyFilesJson = PathsJson | ({ path: PathsJson } & NpyOptions)
 
 const format: ArrayFormat = {
   kind: 'npy',
+  single: true,
   read: (file, stores) =>
     namingFile(
       file,

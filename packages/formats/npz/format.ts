@@ -25,6 +25,14 @@ export const npzFormat: Format<ArrayFilesJson> = {
   example: 'volumes/*.npz',
   shape: either(isObject, object({ path: paths, rows }), paths),
   finds: { names: /\.npz$/i, many: true },
-  facts: { namedByFiles: true },
+  facts: {
+    namedByFiles: true,
+    python: {
+      says: 'NumPy\'s .npz files: each is a sample with a column for each array; with ``rows="axis"``, each step along their first axis is.',
+      options: {
+        rows: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).npz,
 }

@@ -8,9 +8,9 @@ import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
 import type { ArrayFilesJson } from '../arrays/json.js'
 import { bytesOfType, type Member } from '../arrays/member.js'
+import { columnsOf, frontOf } from '../arrays/npy-columns.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf, type ReadPiece } from '../arrays/read-file.js'
-import { columnsOf, frontOf } from '../npy/members.js'
 import { dataStart, readZip, type ZipMember } from './zip.js'
 
 /** Bytes of a deflated member that are read for its header: enough for one of NumPy's limit that does not shrink. */

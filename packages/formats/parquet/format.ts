@@ -35,5 +35,16 @@ export const parquetFormat: Format<ParquetJson> = {
     start: start => start.toString('latin1', 0, 4) === 'PAR1',
     many: true,
   },
+  facts: {
+    table: true,
+    python: {
+      says: 'Parquet files: a row is a sample; its columns are those of the files. ``where`` takes the rows that meet conditions on columns: ``{"width": {">=": 256}, "label": [1, 2]}``. ``root``: where files that rows name may lie, besides the folder of the table. With ``checksums=False`` checksums that pages have are not compared.',
+      options: {
+        where: 'Where',
+        root: 'Path',
+        checksums: 'bool',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).parquet,
 }

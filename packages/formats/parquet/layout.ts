@@ -1,7 +1,7 @@
 /** What `inspect` tells of Parquet files. */
 
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
-import { typeWithClasses } from '../arrow/features.js'
+import { typeWithClasses } from '../features.js'
 import { columnsOf } from './columns.js'
 import { typeName } from './form.js'
 import { CODECS } from './names.js'

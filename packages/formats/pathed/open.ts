@@ -8,7 +8,13 @@ import { SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import { commonFolder } from '../../core/source/find/common-folder.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
-import { boundName, LinkCounter, type LinksOut, tellOfLinks } from '../../core/source/find/within.js'
+import {
+  boundName,
+  type Counted,
+  isCounted,
+  LinkCounter,
+  tellOfLinks,
+} from '../../core/source/find/within.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { wrongLength } from '../../core/source/index/of-file.js'
 import { type IndexFound, obtainIndex } from '../../core/source/index/place.js'
@@ -21,7 +27,6 @@ import type { LocalVersion } from '../../core/store/identity.js'
 import { Reader } from '../../core/store/reader.js'
 import { isMissing } from '../../core/store/store.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
-import { isSome } from '../files/file-list.js'
 import { MISSING, NO_PATH, OUTSIDE, type PathedColumn, type PathedManifest } from './pathed.js'
 
 const KIND = 'paths'
@@ -52,7 +57,7 @@ export async function withFiles(
     const table: Table = { source, name, paths, root, of }
     const { path, header } = await filesOf(table, digestOf([name, json]).slice(0, 12), context, stores)
     const { links, elsewhere } = header.meta as Partial<Reported>
-    tellOfLinks(`the files of column "${name}"`, isSome(links) ? links : undefined, context.notice)
+    tellOfLinks(`the files of column "${name}"`, isCounted(links) ? links : undefined, context.notice)
     pathed.push({
       name,
       path,
@@ -87,7 +92,7 @@ interface Table {
 /** What the index tells besides its rows. */
 interface Reported {
   /** Files that are links out of the folder of the table and the root. */
-  links: LinksOut
+  links: Counted
   /** The folder in which all files lie that rows may not name. */
   elsewhere: string
 }

@@ -24,7 +24,20 @@ export const safetensorsFormat: Format<ArrayFilesJson> = {
   says: 'Files of tensors: each is a sample, or each step along their first axis.',
   example: 'features/*.safetensors',
   shape: either(isObject, object({ path: paths, rows }), paths),
-  finds: { names: /\.safetensors$/i, many: true },
-  facts: { namedByFiles: true },
+  finds: {
+    names: /\.safetensors$/i,
+    // The length of its header, u64, and the beginning of JSON.
+    start: start => /^.{6}(00){5}7b22/.test(start.toString('hex', 0, 10)),
+    many: true,
+  },
+  facts: {
+    namedByFiles: true,
+    python: {
+      says: '.safetensors files: each is a sample with a column for each tensor; with ``rows="axis"``, each step along their first axis is.',
+      options: {
+        rows: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).safetensors,
 }

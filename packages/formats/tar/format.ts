@@ -35,7 +35,17 @@ export const tarFormat: Format<TarJson> = {
     names: /\.(tar|tgz|tar\.gz)$/i,
     start: start => start.toString('latin1', 257, 262) === 'ustar',
     many: true,
+    list: 'wids-shard-index',
   },
-  facts: { namedByFiles: true, selectsByIndex: true },
+  facts: {
+    namedByFiles: true,
+    selectsByIndex: true,
+    python: {
+      says: 'Shards of the WebDataset kind: paths or patterns such as ``train-{0000..0015}.tar``. ``root``: where the shards that a shard list names may lie, besides the folder of the list.',
+      options: {
+        root: 'Path',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).tar,
 }

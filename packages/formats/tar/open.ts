@@ -134,4 +134,8 @@ function indexedColumns(indexes: readonly ShardIndex[]): TarManifest['indexed'] 
 export const tar: SourceKind<TarJson> = {
   open: openTar,
   attach: manifest => new TarSource(manifest as TarManifest),
+  async shards(json, root) {
+    using stores = new Stores()
+    return (await findShards(json, root, stores)).map(({ file }) => file)
+  },
 }

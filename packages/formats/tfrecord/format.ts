@@ -33,6 +33,14 @@ export const tfrecordFormat: Format<PathsJson | TfrecordJson> = {
     start: start => start.length >= FRAME && lengthAt(start, 0) !== undefined,
     many: true,
   },
-  facts: { moreColumns: true },
+  facts: {
+    moreColumns: true,
+    python: {
+      says: 'TFRecord files: paths or patterns such as ``train-*.tfrecord``. The features of a tf.Example are columns, and ``record`` is the record as it lies there. ``check=False`` compares no checksums of data.',
+      options: {
+        check: 'bool',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).tfrecord,
 }

@@ -59,5 +59,15 @@ export const zarrFormat: Format<ZarrJson> = {
       ['.zmetadata', 'zarr_format'],
     ],
   },
+  facts: {
+    ownFolder: true,
+    python: {
+      says: 'Zarr arrays of version 2 or 3, whose first axis is the rows: ``zarr("train.zarr", arrays={"image": "images", "label": "y"})``. ``arrays`` are paths in the store, with wildcards, or paths by the names of columns; by default all. ``rows="groups"``: each group is a row.',
+      options: {
+        arrays: 'Union[str, Sequence[str], Mapping[str, str]]',
+        rows: 'str',
+      },
+    },
+  },
   load: async () => (await import('./open.js')).zarr,
 }

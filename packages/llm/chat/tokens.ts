@@ -3,6 +3,7 @@
  * character to the first token that has its last: the rule of transformers' assistant mask (`char_to_token`).
  */
 import { DecodeError } from '../../core/basics/errors.js'
+import { lastWhere } from '../../core/basics/search.js'
 import { attachTokenizer, type OpenedTokenizer } from '../tokenize/open.js'
 import { RoomError, type Tokenizer } from '../tokenize/tokenizer.js'
 import type { AddedToken } from '../tokenize/vocabulary/model.js'
@@ -161,14 +162,9 @@ export class ChatTokenizer {
 
   /** The first of the tokens that begin last, up to a byte. */
   private tokenAt(byte: number, count: number): number {
-    let [low, high] = [0, count - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.starts[middle] <= byte) low = middle
-      else high = middle - 1
-    }
-    while (low > 0 && this.starts[low - 1] === this.starts[low]) low--
-    return low
+    let at = lastWhere(count, i => this.starts[i] <= byte)
+    while (at > 0 && this.starts[at - 1] === this.starts[at]) at--
+    return at
   }
 
   /** Where there is too little room, as much is made as is needed. */

@@ -4,6 +4,7 @@ import { chatParser } from '../../core/define/check/tokens/chat.js'
 import type { Format } from '../../core/define/format.js'
 import type { ChatJson, SourceJson } from '../../core/define/types.js'
 import { inside } from '../../core/source/own-formats.js'
+import type { PairsManifest } from './pairs-source.js'
 
 /**
  * Conversations as rows of tokens, by a model's tokenizer and chat template: `chat(jsonl('chat.jsonl'), { tokenizer: 'model', length: 2048 })`.
@@ -21,5 +22,11 @@ export const chatFormat: Format<ChatJson> = {
   shape: chatParser((value, path) => parseSource(value, path, false)),
   facts: { selectsByIndex: true, remade: true, untitled: true },
   inner: inside,
-  load: async () => (await import('./chat.js')).chat,
+  async load() {
+    const { PairsSource } = await import('./pairs-source.js')
+    return {
+      open: async (json, context, nesting) => (await import('./open.js')).openChat(json, context, nesting),
+      attach: (manifest, { attach }) => new PairsSource(manifest as PairsManifest, attach),
+    }
+  },
 }

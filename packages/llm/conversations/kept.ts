@@ -3,11 +3,13 @@
  * mask for each token, and a summary, which is written last. What is not as it was written is made anew.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
 import { cacheFolder } from '../../core/system/files/cache-folder.js'
 import { Draft, writeWhole } from '../../core/system/files/draft.js'
+import { openTokenWriter } from '../prepare/tokens/write/open.js'
+import type { TokenWriter } from '../prepare/tokens/write/writer.js'
 
 /** What is known of the conversations. */
 export interface ChatSummary {
@@ -56,7 +58,11 @@ export function readKept(path: string): KeptChat | undefined {
     return undefined
   }
   const { files: _, ...reported } = summary
-  return { ...reported, bin: `${path}.bin`, idx: `${path}.idx`, mask: `${path}.mask` }
+  return { ...reported, ...pathsOf(path) }
+}
+
+function pathsOf(path: string): Record<(typeof ENDINGS)[number], string> {
+  return { bin: `${path}.bin`, idx: `${path}.idx`, mask: `${path}.mask` }
 }
 
 function md5Of(path: string): string {
@@ -74,21 +80,19 @@ function md5Of(path: string): string {
   }
 }
 
-/** Writes them; nothing has a name before all is there. */
+/** Writes them; the summary appears last. */
 export class ChatWriter {
-  private readonly drafts: Draft[] = []
-  private readonly hashes = ENDINGS.map(() => createHash('md5'))
-  private readonly lengths: Uint32Array[] = []
+  private readonly tokens: TokenWriter
+  private readonly mask: Draft
 
   constructor(
     private readonly path: string,
-    private readonly dtype: 'u16' | 'i32',
+    dtype: 'u16' | 'i32',
   ) {
     try {
-      mkdirSync(dirname(path), { recursive: true })
-      for (const ending of ENDINGS) this.drafts.push(Draft.open(`${path}.${ending}`))
+      this.mask = Draft.open(`${path}.mask`)
+      this.tokens = openTokenWriter(path, { format: 'megatron', dtype, overwrite: true })
     } catch (cause) {
-      this.discard()
       throw new SourceError(
         `can't keep tokenised conversations in ${dirname(path)}: ${(cause as Error).message}; set MILLRACE_CACHE to a folder that can be written`,
         { file: path, cause },
@@ -97,56 +101,26 @@ export class ChatWriter {
   }
 
   add(tokens: Uint32Array, mask: Uint8Array, lengths: Uint32Array): void {
-    const stored = this.dtype === 'u16' ? Uint16Array.from(tokens) : Int32Array.from(tokens)
-    this.write(0, new Uint8Array(stored.buffer))
-    this.write(2, mask)
-    this.lengths.push(lengths)
+    let at = 0
+    for (const length of lengths) this.tokens.document(tokens, at, (at += length))
+    this.mask.write(mask)
   }
 
-  commit(summary: ChatSummary): KeptChat {
-    const index = megatronIndex(this.lengths, this.dtype)
-    this.write(1, index)
+  async commit(summary: ChatSummary): Promise<KeptChat> {
+    await this.tokens.finish()
+    this.mask.commit()
     const files = Object.fromEntries(
-      ENDINGS.map((ending, i) => [ending, { size: this.drafts[i].bytes, md5: this.hashes[i].digest('hex') }]),
+      ENDINGS.map(ending => {
+        const file = `${this.path}.${ending}`
+        return [ending, { size: statSync(file).size, md5: md5Of(file) }]
+      }),
     )
-    for (const draft of this.drafts) draft.commit()
     writeWhole(`${this.path}.json`, `${JSON.stringify({ ...summary, files })}\n`)
-    return { ...summary, bin: `${this.path}.bin`, idx: `${this.path}.idx`, mask: `${this.path}.mask` }
+    return { ...summary, ...pathsOf(this.path) }
   }
 
   discard(): void {
-    for (const draft of this.drafts) draft.discard()
+    this.tokens.abort()
+    this.mask.discard()
   }
-
-  private write(file: number, bytes: Uint8Array): void {
-    this.drafts[file].write(bytes)
-    this.hashes[file].update(bytes)
-  }
-}
-
-/** Bytes before the lengths: magic, version, type of tokens, counts of sequences and of borders of documents. */
-const HEADER = 34
-
-/** The .idx of Megatron-LM: a sequence is a document. */
-function megatronIndex(parts: readonly Uint32Array[], dtype: 'u16' | 'i32'): Buffer {
-  const count = parts.reduce((sum, { length }) => sum + length, 0)
-  const bytes = dtype === 'u16' ? 2 : 4
-  const index = Buffer.alloc(HEADER + 12 * count + 8 * (count + 1))
-  index.write('MMIDIDX\0\0', 'latin1')
-  index.writeBigUInt64LE(1n, 9)
-  index.writeUInt8(dtype === 'u16' ? 8 : 4, 17)
-  index.writeBigUInt64LE(BigInt(count), 18)
-  index.writeBigUInt64LE(BigInt(count + 1), 26)
-  let [i, pointer] = [0, 0]
-  for (const part of parts) {
-    for (const length of part) {
-      index.writeUInt32LE(length, HEADER + 4 * i)
-      index.writeBigUInt64LE(BigInt(pointer), HEADER + 4 * count + 8 * i)
-      pointer += length * bytes
-      i++
-    }
-  }
-  for (let border = 0; border <= count; border++)
-    index.writeBigUInt64LE(BigInt(border), HEADER + 12 * count + 8 * border)
-  return index
 }

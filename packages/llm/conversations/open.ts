@@ -2,10 +2,9 @@
  * Opens conversations: all are rendered and tokenised once and kept, by what they were made of. From there on they are rows of
  * the source `tokens`, or pairs.
  */
-import { createHash } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DefinitionError, SourceError } from '../../core/basics/errors.js'
-import { canonicalJson } from '../../core/define/hash.js'
 import { allSources, isBuiltIn, nameOf } from '../../core/define/nested.js'
 import type { ChatJson } from '../../core/define/types.js'
 import { withLock } from '../../core/source/index/lock.js'
@@ -14,9 +13,11 @@ import { makeFolder } from '../../core/system/files/folder.js'
 import { type FoundTemplate, findTemplate } from '../chat/find-template.js'
 import { findTokenizer } from '../tokenize/find.js'
 import { type OpenedTokenizer, openTokenizer } from '../tokenize/open.js'
+import { DTYPE_CODES, INDEX_HEADER } from '../tokens/formats/megatron.js'
+import { digest } from '../tokens/kept-tables.js'
 import { openTokens } from '../tokens/open.js'
 import { type KeptChat, keptPath, readKept } from './kept.js'
-import { openPairs } from './open-pairs.js'
+import { PARTS, type PairsManifest } from './pairs-source.js'
 import { prepareChat } from './prepare.js'
 import type { ChatSetup } from './rows.js'
 
@@ -169,6 +170,40 @@ function plain(settings: Omit<ChatSetup, 'manifest' | 'tokenizer'>): unknown {
   return { ...others, tokens: [...tokens] }
 }
 
-function digest(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32)
+/** Pairs of the kept tokens: those that are not left out, and that fit. */
+function openPairs(json: ChatJson, inner: Manifest, source: Source, kept: KeptChat): PairsManifest {
+  const { length, long = 'truncate', naming } = json
+  const index = readFileSync(kept.idx)
+  const lengths = new Uint32Array(PARTS * source.count)
+  for (let i = 0; i < lengths.length; i++) lengths[i] = index.readUInt32LE(INDEX_HEADER + 4 * i)
+  const rows: number[] = []
+  for (let row = 0; row < source.count; row++) {
+    const [prompt, chosen, rejected] = lengths.subarray(PARTS * row, PARTS * (row + 1))
+    if (chosen + rejected === 0) continue
+    const longest = prompt + Math.max(chosen, rejected)
+    // What is cut to its prompt alone has nothing to prefer.
+    if (longest > length && (long === 'drop' || prompt >= length)) continue
+    rows.push(row)
+  }
+  if (rows.length === 0)
+    throw new SourceError(
+      `chat: none of ${source.count} pairs fits into a length of ${length}: raise "length"`,
+    )
+  const starts = new Float64Array(new SharedArrayBuffer(8 * (lengths.length + 1)))
+  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i] + lengths[i]
+  const kept_ = new Uint32Array(new SharedArrayBuffer(4 * rows.length))
+  kept_.set(rows)
+  const { size, mtimeMs } = statSync(kept.bin)
+  return {
+    kind: 'chat',
+    fingerprint: { kind: 'chat', count: rows.length, digest: '' },
+    indexBytes: starts.byteLength + kept_.byteLength + inner.indexBytes,
+    inner,
+    file: { path: kept.bin, version: { size, mtimeMs } },
+    bytes: index[17] === DTYPE_CODES.u16 ? 2 : 4,
+    starts,
+    rows: kept_,
+    length,
+    ...(naming && { naming }),
+  }
 }

@@ -1,5 +1,4 @@
 /** Pairs while a feed runs: a prompt and two answers, each of its own length, from the kept tokens. */
-
 import { pairColumns } from '../../core/define/check/tokens/chat.js'
 import type { PairColumn } from '../../core/define/token-types.js'
 import type { ChatJson } from '../../core/define/types.js'

@@ -71,7 +71,7 @@ export async function prepareChat(
         }
       },
     })
-    return writer.commit(summary)
+    return await writer.commit(summary)
   } catch (error) {
     writer.discard()
     throw error

@@ -3,17 +3,19 @@
  * kept: what it gives is plain data that is posted to other threads without a copy. `attachTokenizer` makes a tokenizer from it, in any thread.
  */
 import { createHash } from 'node:crypto'
+import { dirname } from 'node:path'
 import { MillraceError, SourceError } from '../../core/basics/errors.js'
 import type { OpenedTokenizer as Opened, Tokenizers } from '../../core/define/tokenizer.js'
-import { endOfDocument } from './eod.js'
-import { findTokenizer, type TokenizerFile } from './find.js'
-import { loadVocabulary } from './load.js'
+import { conversion, findTokenizer, type TokenizerConfig, type TokenizerFile } from './find.js'
 import { openPackage, type PackageVocabulary } from './package/open.js'
 import { PackageTokenizer } from './package/tokenizer.js'
 import type { PatternName } from './scan/patterns.js'
 import { BpeTokenizer, type Tokenizer } from './tokenizer.js'
-import type { CompiledVocabulary } from './vocabulary/compile.js'
-import { parseTokenizerJson } from './vocabulary/tokenizer-json.js'
+import { compiledPath, keepCompiled, readCompiled } from './vocabulary/cache.js'
+import { type CompiledVocabulary, compileVocabulary } from './vocabulary/compile.js'
+import type { Model } from './vocabulary/model.js'
+import { readTiktoken } from './vocabulary/tiktoken.js'
+import { parseTokenizerJson, readTokenizerJson } from './vocabulary/tokenizer-json.js'
 
 /** How a tokenizer is named in definitions and commands; a text alone is its path. */
 export interface TokenizerJson {
@@ -112,4 +114,62 @@ function sizeOf({ added, count }: CompiledVocabulary | PackageVocabulary): numbe
 
 function hashOf(bytes: Uint8Array, details: readonly (string | number)[]): string {
   return createHash('sha256').update(JSON.stringify(details)).update(bytes).digest('hex').slice(0, 32)
+}
+
+/** The first that the vocabulary has is it. */
+const NAMES = [
+  '<|endoftext|>',
+  '<|end_of_text|>',
+  '</s>',
+  '<eos>',
+  '<|end▁of▁sentence|>',
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|end|>',
+]
+
+export function endOfDocument(
+  added: ReadonlyMap<string, number>,
+  config: TokenizerConfig = {},
+): number | undefined {
+  const names = [...configured(config), ...NAMES]
+  for (const name of names) {
+    const id = added.get(name)
+    if (id !== undefined) return id
+  }
+  return undefined
+}
+
+/** The `eos_token`: a text, or an object with its `content`. */
+function configured({ eos_token: token }: TokenizerConfig): string[] {
+  const name = typeof token === 'object' && token !== null && 'content' in token ? token.content : token
+  return typeof name === 'string' ? [name] : []
+}
+
+/** The vocabulary of a `tokenizer.json`, or of ranks of tiktoken; or why the kernel can't do it. `pattern`: of ranks that are not known. */
+export function loadVocabulary(
+  file: TokenizerFile,
+  pattern?: PatternName,
+): CompiledVocabulary | { why: string } {
+  const kept = compiledPath(file.bytes, pattern ?? '')
+  const known = readCompiled(kept)
+  if (known !== undefined) return known
+  const model = modelIn(file, pattern)
+  if ('why' in model) return model
+  const compiled = compileVocabulary(model)
+  keepCompiled(kept, compiled)
+  return compiled
+}
+
+function modelIn({ bytes, path }: TokenizerFile, pattern: PatternName | undefined): Model | { why: string } {
+  const front = bytes.toString('latin1', 0, 256).trimStart()
+  if (front[0] === '{') return readTokenizerJson(bytes.toString(), path)
+  // Ranks begin with base64. SentencePiece's models are protocol buffers, whose first byte says so.
+  if (/^[A-Za-z0-9+/]+=* \d+\s/.test(front)) return readTiktoken(bytes.toString('latin1'), path, pattern)
+  throw new SourceError(
+    bytes[0] === 0x0a && path.endsWith('.model')
+      ? `${path} is a SentencePiece model, and a tokenizer.json is needed: ${conversion(dirname(path))}`
+      : `${path} is neither a tokenizer.json nor a .tiktoken file`,
+    { file: path },
+  )
 }

@@ -1,5 +1,7 @@
 /** Finds added tokens in a text, as the package `tokenizers` does: the leftmost, of several at one place the longest. */
-import { classOf } from './scan/class-of.js'
+
+import { inflateRawSync } from 'node:zlib'
+import { CLASS_TABLE } from './scan/class-table.js'
 import type { AddedToken } from './vocabulary/model.js'
 
 interface Node {
@@ -99,4 +101,13 @@ export function spacesBehind(text: Uint8Array, at: number): number {
     if (!SPACE.test(character)) return to
     to += Buffer.byteLength(character)
   }
+}
+
+/** Places of blocks, of 128 characters each. */
+const PLACES = 8704
+let table: Buffer | undefined
+
+export function classOf(point: number): number {
+  table ??= inflateRawSync(Buffer.from(CLASS_TABLE, 'base64'))
+  return table[2 * PLACES + 128 * table.readUInt16LE(2 * (point >> 7)) + (point & 127)]
 }

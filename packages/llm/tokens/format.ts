@@ -3,6 +3,7 @@ import { tokens as shape } from '../../core/define/check/tokens/source.js'
 import type { Format } from '../../core/define/format.js'
 import type { TokensJson } from '../../core/define/token-types.js'
 import type { PathsJson } from '../../core/define/types.js'
+import type { TokensManifest } from './tokens-source.js'
 
 /**
  * Files of tokens (Megatron-LM, nanoGPT, llm.c, .npy, OLMo) as rows of a fixed length: `tokens('corpus-*.bin', { length: 2048 })`.
@@ -19,5 +20,12 @@ export const tokensFormat: Format<TokensJson> = {
   example: { path: 'corpus-*.bin', length: 2048, pack: 'bestFit' },
   shape,
   facts: { selectsByIndex: true, untitled: true },
-  load: async () => (await import('./tokens.js')).tokens,
+  async load() {
+    const { TokensSource } = await import('./tokens-source.js')
+    return {
+      open: async (json, context) => (await import('./open.js')).openTokens(json, context),
+      list: async (...of) => (await import('./list.js')).readTokenList(...of),
+      attach: manifest => new TokensSource(manifest as TokensManifest),
+    }
+  },
 }

@@ -8,7 +8,7 @@ import { folderOf, resolveFolder, resolveName } from '../../core/source/find/nam
 import { boundName, leadsOut } from '../../core/source/find/within.js'
 import type { ListedFile } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
-import { fault, type ListText, listText, textLines } from '../../formats/files/text-lines.js'
+import { fault, type ListText, listText, textLines } from '../../formats/text-lines.js'
 
 export async function readTokenList(list: string, root: string, folder?: string): Promise<ListedFile[]> {
   using stores = new Stores()

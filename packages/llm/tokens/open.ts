@@ -1,5 +1,4 @@
 /** Opens token files as rows: finds them, packs their documents where that is asked for, and says how many rows there are. */
-import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import {
   type TokenShape,
@@ -7,14 +6,14 @@ import {
   tokenSchema,
   tokenShape,
 } from '../../core/define/check/tokens/fields.js'
-import { canonicalJson } from '../../core/define/hash.js'
 import type { TokenColumn, TokensJson } from '../../core/define/token-types.js'
+import { findDataFiles } from '../../core/source/find/data-files.js'
 import type { Fingerprint, Layout, OpenContext } from '../../core/source/source.js'
-import { schemeOf } from '../../core/store/stores.js'
+import { Stores, schemeOf } from '../../core/store/stores.js'
 import { openDocuments } from './formats/documents.js'
 import { openTokenFiles } from './formats/open.js'
-import type { TokenFile } from './formats/token-file.js'
-import { openMasks } from './mask-files.js'
+import type { SideFile, TokenFile } from './formats/token-file.js'
+import { digest } from './kept-tables.js'
 import { type OpenedRows, openRows } from './rows/open-rows.js'
 import type { TokensManifest } from './tokens-source.js'
 
@@ -117,6 +116,24 @@ function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, report
   }
 }
 
-function digest(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32)
+export async function openMasks(
+  path: string | string[],
+  files: readonly TokenFile[],
+  { root }: Pick<OpenContext, 'root'>,
+): Promise<SideFile[]> {
+  using stores = new Stores()
+  const found = await findDataFiles(path, root, stores, { source: 'tokens', what: 'mask' })
+  if (found.length !== files.length)
+    throw new SourceError(
+      `"mask" names ${found.length} files, and "path" ${files.length}: each file of tokens has a mask of its own`,
+    )
+  return found.map(({ file, bytes, version }, i) => {
+    const { path: tokens, tokens: count } = files[i]
+    if (bytes !== count)
+      throw new SourceError(
+        `${file} has ${bytes} bytes, and ${tokens} ${count} tokens: a mask has one byte a token, and stands at the place of its file`,
+        { file },
+      )
+    return { path: file, size: bytes, version }
+  })
 }

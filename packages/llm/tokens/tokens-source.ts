@@ -2,14 +2,12 @@
 import { type TokenShape, tokenColumns } from '../../core/define/check/tokens/fields.js'
 import type { TokenColumn } from '../../core/define/token-types.js'
 import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
+import type { ByteRange } from '../../core/store/store.js'
 import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
-import type { SideFile, TokenFile } from './formats/token-file.js'
-import { BinRows } from './rows/bin-rows.js'
+import { type SideFile, TOKEN_BYTES, type TokenFile } from './formats/token-file.js'
 import { type ConcatData, ConcatRows } from './rows/concat-rows.js'
-import { DocumentRows } from './rows/document-rows.js'
-import type { KeptRows } from './rows/kept-rows.js'
 import { type MegatronData, MegatronRows } from './rows/megatron-rows.js'
-import { rangeOf } from './rows/range.js'
+import { BinRows, DocumentRows, type KeptRows } from './rows/packed-rows.js'
 import { filledPlaces, INSERTED, RowColumns } from './rows/row-columns.js'
 import type { RowPlaces } from './rows/row-places.js'
 import { Segments } from './rows/segments.js'
@@ -284,4 +282,13 @@ export class TokensSource implements Source {
       if (files[run] !== files[run - 1])
         yield { at: Math.ceil(starts[run] / this.shape.length), of: files[run] }
   }
+}
+
+export function rangeOf(
+  { path, begin, dtype, version }: TokenFile,
+  offset: number,
+  tokens: number,
+): ByteRange {
+  const bytes = TOKEN_BYTES[dtype]
+  return { file: path, offset: begin + offset * bytes, length: tokens * bytes, was: version }
 }

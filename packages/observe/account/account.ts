@@ -2,8 +2,9 @@
  * The accounting of a window: where the time of a step went. Pure: the same evidence gives the same figures.
  * docs/measure.md says what each of them means.
  */
+
+import { STALL } from '../../core/deliver/protocol-facts.js'
 import type { Accounting, Evidence, MakerSlice, MakerWork, StepTimes } from '../evidence.js'
-import { STALL } from '../stall.js'
 import { errorOfRun, intervalsOf } from './intervals.js'
 import { amount, percentile, ratio, type Weighted } from './numbers.js'
 import { countOf, partsOf, sumSteps, waitsOf } from './parts.js'

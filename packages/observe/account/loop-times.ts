@@ -2,6 +2,7 @@
  * The steps of a loop, kept in a fixed piece of memory however long it runs: sums over blocks of steps, and a histogram of
  * the waits. Booking a step is some additions.
  */
+import type { StepMark } from '../../core/deliver/observer.js'
 import type { StepTimes } from '../evidence.js'
 
 /** Blocks at most: when they are full, each two become one, and blocks hold twice as many steps. */
@@ -12,9 +13,6 @@ const FACTOR = 1.03
 /** The first width ends here (ms); the last one holds all that is longer than a day. */
 const LEAST = 0.001
 const WIDTHS = 1 + Math.ceil(Math.log(86_400_000 / LEAST) / Math.log(FACTOR))
-
-/** What is special about a step: it was the first of the run, or of a later epoch. */
-export type StepMark = 'first' | 'epochStart' | undefined
 
 export class LoopTimes {
   private first: StepTimes | undefined

@@ -4,10 +4,6 @@ import { factsOf, lookAtMakers as lookAt, type MakersLook, makersBetween } from 
 import type { LoopTimes } from './loop-times.js'
 import type { SpanSource } from './source.js'
 
-export { flatMetrics } from '../metrics/flat.js'
-export { account } from './account.js'
-export { spansOfLoader } from './source.js'
-
 /** Undefined: spans are turned off. */
 type Source = SpanSource | undefined
 

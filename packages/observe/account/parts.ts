@@ -3,10 +3,77 @@ import type { Parts, StepTimes } from '../evidence.js'
 import { amount, ratio } from './numbers.js'
 import type { MakerTime } from './slices.js'
 
-export const PART_NAMES = [
-  ...(['ideal', 'slowed', 'handOver', 'transfer'] as const),
-  ...(['running', 'queued', 'blocked', 'noSlot'] as const),
-] as const
+/** A part of a step, for whatever shows it: text, pages, and clients in Python, which get lines made of these words. */
+export interface Part {
+  /** In a list, and the same where the trainer's thread makes the batches itself. */
+  name: string
+  alone?: string
+  /** Within a bar. */
+  word: string
+  /** What the trainer does meanwhile: `lost 5 %, mostly to taking finished batches`. */
+  help: string
+  /** By day and by night. */
+  colour: readonly [light: string, dark: string]
+}
+
+/** In the order in which a bar shows them: neighbours differ in lightness. */
+export const PARTS: Readonly<Record<keyof Parts, Part>> = {
+  ideal: { name: 'training', word: 'training', help: 'training', colour: ['#2b6e68', '#4aa89d'] },
+  slowed: {
+    name: 'slowed by workers',
+    alone: 'slowed',
+    word: 'slowed',
+    help: 'training that the workers slow down',
+    colour: ['#d3c5ea', '#d3c5ea'],
+  },
+  handOver: {
+    name: 'hand-over',
+    word: 'hand-over',
+    help: 'taking finished batches',
+    colour: ['#8672bf', '#8672bf'],
+  },
+  transfer: {
+    name: 'copy to device',
+    word: 'copy',
+    help: 'copying batches to the device',
+    colour: ['#a5cfee', '#a5cfee'],
+  },
+  running: {
+    name: 'workers running',
+    alone: 'making batches',
+    word: 'making batches',
+    help: 'waiting for workers that are busy with a batch',
+    colour: ['#e49a2c', '#d98f24'],
+  },
+  queued: {
+    name: 'workers queued for a core',
+    alone: 'queued for a core',
+    word: 'no core',
+    help: 'waiting for workers that wait for a core',
+    colour: ['#8c2f39', '#b04552'],
+  },
+  blocked: {
+    name: 'workers blocked',
+    alone: 'blocked',
+    word: 'storage',
+    help: 'waiting for workers that wait for storage or a function',
+    colour: ['#f4d984', '#f4d984'],
+  },
+  noSlot: {
+    name: 'workers without a slot',
+    word: 'no slot',
+    help: 'waiting for workers that have no free slot',
+    colour: ['#b9c0bb', '#707a76'],
+  },
+}
+
+export const PART_NAMES = Object.keys(PARTS) as (keyof Parts)[]
+
+/** The name of a part. Without workers, the trainer's thread makes batches itself. */
+export function partName(part: keyof Parts, workers?: number): string {
+  const { name, alone = name } = PARTS[part]
+  return workers === 0 ? alone : name
+}
 
 /** Sums over steps (ms). */
 export interface StepSums extends MakerTime {

@@ -1,6 +1,7 @@
 /** Experiments on a run: each only where it decides something, in turns, and undone afterwards. */
+
+import { STALL } from '../../core/deliver/protocol-facts.js'
 import type { Accounting, Evidence, Probes, StepTimes } from '../evidence.js'
-import { STALL } from '../stall.js'
 import type { FeedRun, Length } from './feed-run.js'
 
 /** Workers of a ring at most. */

@@ -1,7 +1,5 @@
 /** What the tuner of an engine decided, and why: written into its notes, and from there into traces, run logs and pages. */
-
-/** What the tuner may set. Never what a batch holds: size, order, seed, window, dtype. */
-export type Knob = 'workers' | 'depth' | 'claim' | 'ahead' | 'decode' | 'binding'
+import type { Knob } from '../../core/deliver/ring-tuner.js'
 
 export interface TunerDecision {
   /** ms of CLOCK_MONOTONIC of the engine's host, and ms since 1970. */

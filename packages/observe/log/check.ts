@@ -2,6 +2,7 @@
  * Checks what other processes and files say before it is used: a line of a log may be another version's, or not a log's at
  * all. What does not fit is left out, as if it had not been written.
  */
+import { PART_NAMES } from '../account/parts.js'
 import type { Parts } from '../evidence.js'
 import type { TunerDecision } from '../live/decision.js'
 import type { RunRecord } from '../live/record.js'
@@ -83,13 +84,8 @@ function isEnd(value: unknown): value is LogEnd {
   return areTexts(value, ['reason']) && areNumbers(value, ['time'])
 }
 
-const PARTS: readonly (keyof Parts)[] = [
-  ...(['ideal', 'slowed', 'handOver', 'transfer'] as const),
-  ...(['running', 'queued', 'blocked', 'noSlot'] as const),
-]
-
 function isParts(value: unknown): value is Parts {
-  return areNumbers(value, PARTS)
+  return areNumbers(value, PART_NAMES)
 }
 
 function isGpu(value: unknown): boolean {

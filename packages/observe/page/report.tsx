@@ -1,5 +1,7 @@
 /** Finished runs beside each other: which is best and why, where their time went, and what their threads did. */
+
 import { useMemo, useState } from 'preact/hooks'
+import { PART_NAMES } from '../account/parts.js'
 import type { Card, Rates, ReportData, ReportRun, Timeline } from '../dashboard/view.js'
 import { bytes, ms, percent, rate } from '../verdict/units.js'
 import { Chart } from './draw/chart.js'
@@ -10,7 +12,7 @@ import { Copy, Sentence } from './first/verdict.js'
 import { fill, Legend } from './legend.js'
 import { Shell } from './shell.js'
 import { count, duration } from './words/format.js'
-import { PARTS, partWords, shortWords } from './words/parts.js'
+import { partWords, shortWords } from './words/parts.js'
 
 /** Parts below this share of every run are not in the legend. */
 const SEEN = 0.005
@@ -167,7 +169,7 @@ function Steps({ runs }: { runs: Has<'stepMs' | 'parts'>[] }) {
   const words = partWords(null, { workers: 1, map: null })
   const short = shortWords(null)
   const longest = Math.max(...runs.map(({ stepMs }) => stepMs))
-  const shown = PARTS.filter(part => runs.some(({ parts }) => parts[part] >= SEEN))
+  const shown = PART_NAMES.filter(part => runs.some(({ parts }) => parts[part] >= SEEN))
   return (
     <section class="box">
       <h2>

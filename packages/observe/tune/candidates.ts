@@ -2,8 +2,9 @@
  * What could be changed, best first: the remedies of the judge that can be set, with what they are predicted to gain. Where these
  * promise too little and yet much is lost, the model may be wrong: then the neighbours of the present setting are tried.
  */
+
+import type { Knob } from '../../core/deliver/ring-tuner.js'
 import type { Accounting, Evidence } from '../evidence.js'
-import type { Knob } from '../live/decision.js'
 import { type Case, caseOf } from '../verdict/case.js'
 import { supplyOf } from '../verdict/causes.js'
 import { aheadOfTrainer, fewerWorkers, moreDepth, moreWorkers } from '../verdict/changes.js'

@@ -2,10 +2,11 @@
  * A check of one change: without and with it in turns, A B A B, so that what drifts meanwhile falls on both. Where that does not
  * decide, more pairs follow. What neighbours on the machine take or leave is taken out: rates are compared for the same cores.
  */
+import type { Setting } from '../../core/deliver/ring-tuner.js'
 import { account } from '../account/account.js'
 import type { Accounting } from '../evidence.js'
 import { ratio } from '../model/estimate.js'
-import type { Candidate, Seen, Setting, Weighed } from './seen.js'
+import type { Candidate, Seen, Weighed } from './seen.js'
 
 /** A turn is measured this long (ms), and for so many steps, but no longer than the most. */
 const TURN = { ms: 1500, steps: 6, most: 20_000 }

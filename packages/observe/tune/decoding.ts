@@ -4,8 +4,8 @@
  * little between the two, so it is part of the state.
  */
 import { CPU, type Decoder, decoderOf, GPU, SHARES } from '../../core/basics/decoder.js'
-import { FINE } from '../stall.js'
 import { supplyOf } from '../verdict/causes.js'
+import { FINE } from '../verdict/thresholds.js'
 import type { CheckResult } from './check.js'
 import type { Candidate, Weighed } from './seen.js'
 

@@ -3,14 +3,16 @@
  * the notes. It never blocks: a look takes a millisecond or two.
  */
 
+import type { RingTuner, Setting, TunedRing } from '../../core/deliver/ring-tuner.js'
 import { monotonicMs } from '../../core/spans/clock.js'
 import { Notes } from '../../core/spans/notes.js'
 import { allowedCores, memoryLimit, workersByFiles } from '../../core/system/process/limits.js'
+import { type RingSpans, SpanFinder } from '../account/source.js'
 import { HostSampler } from '../host/sampler.js'
 import type { TunerDecision } from '../live/decision.js'
-import type { Room, Seen, Setting } from './seen.js'
+import type { Room, Seen } from './seen.js'
 import { Tuner } from './tuner.js'
-import { type RingSpans, Windows } from './windows.js'
+import { Windows } from './windows.js'
 
 /** What a worker takes of memory (bytes): its thread and its workspace. */
 const WORKER_BYTES = 48 * 2 ** 20
@@ -21,36 +23,17 @@ const MOST_AT_LEAST = 32
 /** Rows that are hinted ahead at most. */
 const MOST_AHEAD = 1024
 
-/** A ring that is tuned. */
-export interface TunedRing {
-  id: number
-  /** The run that it belongs to: where another is to decode, the run goes on with another ring. */
-  run: string
-  feed: string
-  /** The process whose loop takes the batches. */
-  trainer: number
-  /** What may be set: what was not given. */
-  may: { workers: boolean; depth: boolean; claim: boolean; decoder: boolean }
-  slotBytes: number
-  /** Where its spans are; undefined: not yet, or not to be had. */
-  spans(): RingSpans | undefined
-  mostDepth: number
-  claim(): { rows: number; least: number; most: number } | null
-  /** What is set at present. `decoder`: twentieths of images that the CPU decodes. */
-  now(): { workers: number; depth: number; ahead: number; decoder: number }
-  set(setting: Setting): void | Promise<void>
-}
-
 /** A run, by the number of its first ring. */
 interface TunedRun {
   ring: TunedRing
+  spans: SpanFinder
   /** What was set when it was last looked at: its next ring begins so. */
   was?: { workers: number; depth: number }
   /** Who is to decode. */
   asked?: Setting
 }
 
-export class EngineTuner {
+export class EngineTuner implements RingTuner {
   private static instance: EngineTuner | undefined
 
   /** That of this process. */
@@ -74,7 +57,6 @@ export class EngineTuner {
     return this.tuner?.state
   }
 
-  /** From now on the ring is tuned. */
   add(ring: TunedRing): void {
     const before = [...this.runs].find(([, { ring: of }]) => of.run === ring.run)
     if (before) this.succeed(...before, ring)
@@ -83,7 +65,7 @@ export class EngineTuner {
 
   private begin(ring: TunedRing): void {
     const now = monotonicMs()
-    this.runs.set(ring.id, { ring })
+    this.runs.set(ring.id, { ring, spans: new SpanFinder(ring.trainer) })
     if (this.host === undefined) {
       this.host = new HostSampler({ trainer: ring.trainer, gpu: false })
       this.windows = new Windows(this.host)
@@ -109,13 +91,12 @@ export class EngineTuner {
     return this.find(id) !== undefined
   }
 
-  /** It is open who decodes the images of a ring, or no longer. */
-  decides(id: number, open: boolean): void {
+  decides(id: number, open: boolean): boolean {
     const [, run] = this.find(id) ?? []
     if (run) run.ring.may.decoder = open
+    return run !== undefined
   }
 
-  /** Why the images of a ring are decoded where they are; undefined: that is not decided. */
   whyDecoded(id: number): string | undefined {
     return this.find(id)?.[1].asked?.found
   }
@@ -127,7 +108,8 @@ export class EngineTuner {
   remove(id: number): void {
     const found = this.find(id)
     if (found === undefined) return // another ring goes on in its place
-    const [number] = found
+    const [number, { spans }] = found
+    spans.close()
     this.runs.delete(number)
     const [other] = this.runs.keys()
     if (other !== undefined && this.tuner) {
@@ -149,7 +131,6 @@ export class EngineTuner {
     this.windows = undefined
   }
 
-  /** The program has set something itself: that stays. */
   given(id: number, knob: 'workers' | 'depth'): void {
     const found = this.find(id)
     if (found === undefined || this.tuner === undefined) return
@@ -159,7 +140,6 @@ export class EngineTuner {
     else for (const { ring } of this.runs.values()) ring.may.workers = false
   }
 
-  /** The number of workers is given from now on: what is being tried of it is taken back. */
   async leaveWorkers(): Promise<void> {
     if (this.tuner?.tries === 'workers')
       await this.give(this.tuner.reset(monotonicMs(), 'the workers of a feed are given'))
@@ -186,8 +166,8 @@ export class EngineTuner {
       const now = monotonicMs()
       const rings = [...this.runs].flatMap(([number, run]) => {
         run.was = run.ring.now()
-        const spans = run.ring.spans()
-        return spans === undefined ? [] : [{ number, ring: run.ring, spans }]
+        const spans = run.spans.find(run.ring.id)
+        return 'unknown' in spans ? [] : [{ number, ring: run.ring, spans }]
       })
       if (rings.length === 0) return
       windows.mark(
@@ -249,13 +229,13 @@ function seenOf(
 
 function roomOf(ring: TunedRing, tunesWorkers: boolean): Room {
   const most = Math.min(workersByFiles(), Math.max(MOST_AT_LEAST, Math.ceil(PER_CORE * allowedCores())))
-  const { ahead, decoder } = ring.now()
+  const { ahead, decoder, claim } = ring.now()
   return {
     ...(ring.may.decoder && { decoder }),
     ...(ring.may.claim && { ahead: { rows: ahead, most: MOST_AHEAD } }),
     workers: ring.may.workers && tunesWorkers ? most : 0,
     depth: ring.may.depth ? ring.mostDepth : 0,
-    claim: ring.may.claim ? ring.claim() : null,
+    claim: ring.may.claim ? claim : null,
     freeBytes: memoryLimit().bytes,
     workerBytes: WORKER_BYTES,
   }

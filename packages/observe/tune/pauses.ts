@@ -1,5 +1,5 @@
 /** How long a knob is left alone after changes of it were refused: the longer, the more often. */
-import type { Knob } from '../live/decision.js'
+import type { Knob } from '../../core/deliver/ring-tuner.js'
 import type { Candidate } from './seen.js'
 
 /** After a refusal a knob rests this long (ms); two refusals double it, up to an hour. */

@@ -1,6 +1,6 @@
-/** What the tuner sees of a ring, what it may set, and what it sets. */
+/** What the tuner sees of a ring, and what it may set. */
+import type { Knob } from '../../core/deliver/ring-tuner.js'
 import type { Accounting, Evidence } from '../evidence.js'
-import type { Knob } from '../live/decision.js'
 
 /** What may be set of a ring. */
 export interface Room {
@@ -40,13 +40,4 @@ export interface Candidate {
   to: number
   /** Null: nothing is promised, it is tried. */
   predicted: { gain: number; interval: [number, number] } | null
-}
-
-/** One setting. Workers are those of all rings. */
-export interface Setting {
-  ring: number
-  knob: Knob
-  value: number
-  /** Of `decode`: it is decided, for these reasons. */
-  found?: string
 }

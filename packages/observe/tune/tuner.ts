@@ -6,15 +6,16 @@
  *   watching ──loss ≥ 2 %, and a change promises enough──► checking: A B A B ──► kept, or reverted and paused
  *      └── loss < 2 %: frozen, until it grows, or the work changes ──┘
  */
+import type { Setting } from '../../core/deliver/ring-tuner.js'
 import { account } from '../account/account.js'
 import type { Evidence, Probes } from '../evidence.js'
 import type { TunerDecision } from '../live/decision.js'
-import { FINE } from '../stall.js'
+import { FINE } from '../verdict/thresholds.js'
 import { candidatesFor } from './candidates.js'
 import { Check, type CheckResult } from './check.js'
 import { Decoding } from './decoding.js'
 import { Pauses } from './pauses.js'
-import type { Candidate, Seen, Setting, Weighed } from './seen.js'
+import type { Candidate, Seen, Weighed } from './seen.js'
 import * as words from './words.js'
 import { hasChanged, type WorkFacts, workFacts } from './work-facts.js'
 

@@ -5,7 +5,7 @@
 
 import type { LaneInfo, SpanCursor, SpanReader } from '../../core/spans/reader.js'
 import { collect, lookAtMakers, type MakersLook, makersBetween } from '../account/collect.js'
-import type { SpanReading, SpanSource } from '../account/source.js'
+import type { RingSpans, SpanReading, SpanSource } from '../account/source.js'
 import type { Evidence, Facts } from '../evidence.js'
 import type { HostLook } from '../host/look.js'
 import type { HostSampler } from '../host/sampler.js'
@@ -47,12 +47,6 @@ function isConsumer({ kind }: LaneInfo): boolean {
   return kind === 'consumer'
 }
 
-/** Trainer and engine of a ring. */
-export interface RingSpans {
-  trainer: { reader: SpanReader; ring: number }
-  engine: { reader: SpanReader; ring: number }
-}
-
 export class Windows {
   private marks: Mark[] = []
 
@@ -63,7 +57,7 @@ export class Windows {
     const readers = new Set(spans.flatMap(({ trainer, engine }) => [trainer.reader, engine.reader]))
     const cursors = new Map([...readers].map(reader => [reader, reader.end()]))
     const [first] = spans
-    const makers = first === undefined ? { at, counters: [] } : lookAtMakers(asSource(first), at)
+    const makers = first === undefined ? { at, counters: [] } : lookAtMakers(first, at)
     this.marks.push({ at, host: this.host.look(), makers, cursors })
     while (this.marks.length > 2 && this.marks[1].at < at - KEPT) this.marks.shift()
   }
@@ -89,8 +83,4 @@ export class Windows {
     })
     return { ...evidence, makers: makersBetween(spans.engine.ring, before.makers, now.makers) }
   }
-}
-
-function asSource({ trainer, engine }: RingSpans): SpanSource {
-  return { trainer, engine }
 }

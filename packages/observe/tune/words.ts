@@ -82,7 +82,6 @@ const NAMES: Record<Candidate['knob'], string> = {
   claim: 'rows per claim',
   ahead: 'rows hinted ahead',
   decode: 'who decodes',
-  binding: 'binding',
 }
 
 function capital(text: string): string {

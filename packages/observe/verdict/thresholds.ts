@@ -1,5 +1,7 @@
-/** The numbers that decide a verdict, and why each is what it is. Shares are 0…1. Python has a copy of LEAST_PART: npm run generate. */
+/** The numbers that decide a verdict, and why each is what it is. Shares are 0…1. */
 
+/** A trainer that loses less than this share of the time is fed well enough. */
+export const FINE = 0.02
 /** Less than this of a step is not worth a cause: rates over a second vary by more. */
 export const LEAST_PART = 0.03
 /** Fewer steps than this say nothing about causes. */

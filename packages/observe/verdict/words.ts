@@ -1,5 +1,6 @@
 /** A diagnosis in words: one line, or the text that `millrace diagnose` prints. */
-import type { Diagnosis, MakerWork, Parts, Remedy, VerdictName } from '../evidence.js'
+import { PART_NAMES, PARTS, partName } from '../account/parts.js'
+import type { Accounting, Diagnosis, MakerWork, Parts, Remedy, VerdictName } from '../evidence.js'
 import { supplyOf } from './causes.js'
 import { LEAST_PART } from './thresholds.js'
 import { gain, percent } from './units.js'
@@ -14,6 +15,36 @@ export function cause(d: Diagnosis): string | null {
   if (d.verdict === 'compute-bound') return null
   if (d.verdict !== 'inconclusive') return WHY[d.verdict](verb(d.stage), d)
   return d.second === null ? null : `perhaps ${WHY[d.second](verb(d.stage), d)}`
+}
+
+/** A run that goes on: `lost 8.1 %: 2 workers can't decode fast enough`. Null: no step was seen. */
+export function progressLine({ steps, lost }: Accounting, d: Diagnosis): string | null {
+  if (steps === 0) return null
+  const why = d.verdict === 'inconclusive' ? null : cause(d)
+  return `lost ${tenths(lost)}${why === null ? '' : `: ${why}`}`
+}
+
+/** An epoch that is over: what was lost, and to what. `certain`: nothing was, or it is known why. Null: no step was seen. */
+export function epochLine(
+  { steps, lost, parts }: Accounting,
+  d: Diagnosis,
+): { line: string | null; certain: boolean } {
+  if (steps === 0) return { line: null, certain: true }
+  if (lost < LEAST_PART) return { line: `compute-bound (${tenths(lost)} lost)`, certain: true }
+  const [most] = PART_NAMES.filter(part => part !== 'ideal').sort((a, b) => parts[b] - parts[a])
+  const line = `lost ${tenths(lost)}, mostly to ${PARTS[most].help}`
+  if (d.verdict !== 'inconclusive') {
+    const text = [`${why(d)}.`, ...best(d)].join(' ').replace(/\.$/, '')
+    return { line: `${line}: ${text}`, certain: true }
+  }
+  // Of a short loop, the rest of the workers between its steps looks like that.
+  const unseen = d.second === null || most === 'noSlot'
+  return { line: unseen ? `lost ${tenths(lost)}: too little was seen to say why` : line, certain: false }
+}
+
+/** With one digit always, so that lines below each other can be compared. */
+function tenths(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
 }
 
 /** The text of `millrace diagnose`. */
@@ -102,34 +133,12 @@ function best({ remedies }: Diagnosis): string[] {
   return [`${what.replace(/ in place of \d+$/, '')}: ${gain(predictedGain, interval)}.`]
 }
 
-const NAMES: Record<keyof Parts, string> = {
-  ideal: 'training',
-  slowed: 'slowed by workers',
-  handOver: 'hand-over',
-  transfer: 'copy to device',
-  running: 'workers running',
-  queued: 'workers queued for a core',
-  blocked: 'workers blocked',
-  noSlot: 'workers without a slot',
-}
-
-/** Without workers, the trainer's thread makes batches itself. */
-const ALONE: Partial<typeof NAMES> = {
-  slowed: 'slowed',
-  running: 'making batches',
-  queued: 'queued for a core',
-  blocked: 'blocked',
-}
-
 /** Each part as a bar of up to 40 characters. */
 export function bars(parts: Parts, workers?: number): string[] {
-  const names = workers === 0 ? { ...NAMES, ...ALONE } : NAMES
-  const some = (Object.keys(NAMES) as (keyof Parts)[]).filter(
-    part => part === 'ideal' || parts[part] >= 0.005,
-  )
+  const some = PART_NAMES.filter(part => part === 'ideal' || parts[part] >= 0.005)
   return some.map((part, i) => {
     const bar = '█'.repeat(Math.max(0, Math.round(40 * parts[part])))
-    return `${(i === 0 ? 'a step' : '').padEnd(10)}${names[part].padEnd(26)}${percent(parts[part]).padStart(6)}  ${bar}`.trimEnd()
+    return `${(i === 0 ? 'a step' : '').padEnd(10)}${partName(part, workers).padEnd(26)}${percent(parts[part]).padStart(6)}  ${bar}`.trimEnd()
   })
 }
 

@@ -1,6 +1,7 @@
 /** Why a run of the simulated trainer took as long as it did: its account, and what to do about it in one line. */
 import type { Loader } from '../../core/deliver/node/loader.js'
-import type { Accounting, Diagnosis, Parts } from '../../observe/evidence.js'
+import { PART_NAMES, partName } from '../../observe/account/parts.js'
+import type { Accounting, Diagnosis } from '../../observe/evidence.js'
 import type { HostSampler } from '../../observe/host/sampler.js'
 import { percent } from './units.js'
 
@@ -48,21 +49,10 @@ export class Watch {
   }
 }
 
-/** The parts in words, in the order of a step. */
-const PART_WORDS: Readonly<Record<Exclude<keyof Parts, 'ideal'>, string>> = {
-  slowed: 'slowed',
-  handOver: 'hand-over',
-  transfer: 'transfer',
-  running: 'workers running',
-  queued: 'workers queued for a core',
-  blocked: 'workers blocked',
-  noSlot: 'workers without a slot',
-}
-
 function partsText({ parts, lost }: Accounting, trained: boolean): string {
-  const named = (Object.keys(PART_WORDS) as (keyof typeof PART_WORDS)[])
-    .filter(name => parts[name] >= LEAST)
-    .map(name => `${PART_WORDS[name]} ${percent(parts[name])}`)
+  const named = PART_NAMES.filter(part => part !== 'ideal' && parts[part] >= LEAST).map(
+    part => `${partName(part)} ${percent(parts[part])}`,
+  )
   const list = named.length === 0 ? 'nothing to speak of' : named.join(', ')
   return trained ? `lost ${percent(lost)} of the time: ${list}` : `where the time went: ${list}`
 }

@@ -2,10 +2,8 @@
 import { rmSync } from 'node:fs'
 import type { SourceJson } from '../../core/define/types.js'
 import { fileIndexPaths } from '../../core/source/index/of-file.js'
-import { openSource } from '../../core/source/registry.js'
+import { openSource, shardsOf } from '../../core/source/registry.js'
 import type { OnProgress, OpenContext } from '../../core/source/source.js'
-import { Stores } from '../../core/store/stores.js'
-import { findShards } from '../../formats/tar/paths.js'
 
 export interface BuildIndexOptions {
   root: string
@@ -31,11 +29,8 @@ export async function buildIndex(json: SourceJson, options: BuildIndexOptions): 
 
 /** Where indexes of this source lie or may lie. */
 async function indexPaths(json: SourceJson, context: OpenContext): Promise<string[]> {
-  if ('tar' in json) {
-    using stores = new Stores()
-    const shards = await findShards(json.tar, context.root, stores)
-    return shards.flatMap(({ file }) => fileIndexPaths(file))
-  }
+  const shards = await shardsOf(json, context.root)
+  if (shards !== undefined) return shards.flatMap(fileIndexPaths)
   // A list of files has one index, other sources have one for each file: their manifests say where.
   const { index, files } = await openSource(json, context)
   if (typeof index === 'string') return [index]

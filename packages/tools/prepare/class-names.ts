@@ -1,14 +1,13 @@
 /** The names of the classes of a source by number: as the source has them, or as the list beside its shards does. */
 import { SourceError } from '../../core/basics/errors.js'
 import type { SourceJson } from '../../core/define/types.js'
+import { labelClasses } from '../../core/source/classes.js'
 import { folderOf, prefixOf } from '../../core/source/find/names.js'
+import { shardsOf } from '../../core/source/registry.js'
 import type { Manifest, Source } from '../../core/source/source.js'
 import { readWhole } from '../../core/store/access.js'
 import { isMissing } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import { labelClasses } from '../../formats/arrow/features.js'
-import { folderClasses } from '../../formats/files/classes.js'
-import { findShards } from '../../formats/tar/paths.js'
 
 /** The list of class names that shards in one folder share. */
 export const CLASSES = 'classes.json'
@@ -18,21 +17,18 @@ const MOST = 64 << 20
 
 /** No names where nothing is known of them. Classes without a sample are among them. */
 export async function classNames(json: SourceJson, manifest: Manifest, source: Source): Promise<string[]> {
-  if (!('tar' in json)) return commonClasses(manifest) ?? seenClasses(source)
+  const shards = await shardsOf(json, process.cwd())
+  if (shards === undefined) return commonClasses(manifest) ?? seenClasses(source)
   using stores = new Stores()
-  const shards = await findShards(json.tar, process.cwd(), stores)
   // Awaited here: the stores are closed when this function ends.
-  return await namesBeside(
-    shards.map(({ file }) => file),
-    stores,
-  )
+  return await namesBeside(shards, stores)
 }
 
 /** The classes of the folders, or datasets, that a source is made of; undefined where it is made of others. */
 export function commonClasses(manifest: Manifest): string[] | undefined {
   const { child, children } = manifest as { child?: Manifest; children?: Manifest[] }
   if (child !== undefined) return commonClasses(child)
-  if (children === undefined) return folderClasses(manifest) ?? labelClasses(manifest)
+  if (children === undefined) return labelClasses(manifest)
   const lists = children.map(commonClasses)
   const [first] = lists
   if (first === undefined || lists.includes(undefined)) return undefined

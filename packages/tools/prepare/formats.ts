@@ -15,12 +15,12 @@ export async function sourceOfFormat(path: string, stores: Stores): Promise<Sour
   const format = formatOf(path)
   if (format === undefined) return undefined
   const one = !isGlob(path) && !path.includes('{') && !/\.(gz|zst)$/.test(path)
-  const column = one ? await columnOfPaths(format, path, stores) : undefined
+  const column = one ? await columnOfPaths(path, stores) : undefined
   if (column !== undefined) return { files: { list: path, ...(column !== 'path' && { path: column }) } }
   return sourceOf(format, path)
 }
 
-const sourceOf = (format: string, paths: string | string[]): SourceJson =>
+export const sourceOf = (format: string, paths: string | string[]): SourceJson =>
   ({ [format]: paths }) as unknown as SourceJson
 
 /** Subfolders that are looked into. */
@@ -43,12 +43,12 @@ export async function sourceOfFolder(path: string, stores: Stores): Promise<Sour
     const list = await sourceOfFormat(`${folder}/${name}`, stores)
     if (list !== undefined && 'files' in list) return list
   }
-  const here = filesOfFormat(folder, '*', names)
+  const here = filesOfFormat(`${folder}/`, '*', names)
   if (here !== undefined) return here
   const below = namesBelow(folder, entries)
   return [...names, ...below].some(name => PICTURE.test(name))
     ? undefined
-    : filesOfFormat(folder, '*/*', below.sort())
+    : filesOfFormat(`${folder}/`, '*/*', below.sort())
 }
 
 const PICTURE = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
@@ -74,14 +74,14 @@ export function formatsIn(folder: string): Record<string, number> | undefined {
   return Object.keys(counts).length > 1 ? counts : undefined
 }
 
-/** Files of the first format that is there, as patterns. */
-function filesOfFormat(folder: string, any: string, names: readonly string[]): SourceJson | undefined {
+/** Files of the first format that is there, as patterns below a folder's name, which ends with a slash. */
+export function filesOfFormat(folder: string, any: string, names: readonly string[]): SourceJson | undefined {
   for (const { name: format, finds } of allFormats()) {
     if (!finds?.many) continue
     const found = names.filter(name => formatOf(name) === format)
     if (found.length === 0) continue
     const ends = new Set(found.map(name => formatEnd(name)))
-    const patterns = [...ends].map(end => `${folder}/${any}${end}`)
+    const patterns = [...ends].map(end => `${folder}${any}${end}`)
     return sourceOf(format, patterns.length === 1 ? patterns[0] : patterns)
   }
   return undefined

@@ -89,7 +89,7 @@ async function summaryOf(manifest: Manifest): Promise<Summary> {
   const source = attachSource(manifest)
   const sizes = sampleBytes(source)
   const layout = source.layout?.()
-  const hint = hintOfRows(manifest.kind, source.count, layout)
+  const hint = hintOfRows(manifest, source.count, layout)
   return {
     kind: manifest.kind,
     samples: source.count,
@@ -110,8 +110,12 @@ async function summaryOf(manifest: Manifest): Promise<Summary> {
 }
 
 /** One file of arrays is one sample unless the definition says otherwise; mostly, its rows are meant. */
-function hintOfRows(kind: string, samples: number, layout: Layout | undefined): string | undefined {
-  if (samples !== 1 || !['npy', 'npz', 'safetensors'].includes(kind)) return undefined
+function hintOfRows(
+  { kind, rows: taken }: Manifest,
+  samples: number,
+  layout: Layout | undefined,
+): string | undefined {
+  if (samples !== 1 || taken !== 'files') return undefined
   const rows = layout?.schema.map(({ type }) => Number(/ \[(\d+)/.exec(type)?.[1])).find(n => n > 1)
   if (rows === undefined) return undefined
   return `a file is a sample; with {"${kind}": {"path": …, "rows": "axis"}} each of its ${rows} rows is one`

@@ -17,14 +17,11 @@ export async function startOf(file: string, stores: Stores): Promise<Buffer> {
  * The column of a table that names files: `path`, or the first in whose first row there is the name of a file, relative to
  * the table. A table that can't be read is named when it is opened.
  */
-export async function columnOfPaths(
-  format: string,
-  table: string,
-  stores: Stores,
-): Promise<string | undefined> {
-  if (format !== 'csv' && format !== 'jsonl') return undefined
+export async function columnOfPaths(table: string, stores: Stores): Promise<string | undefined> {
+  const cells = /\.[ct]sv$/i.test(table)
+  if (!cells && !/\.(jsonl|ndjson)$/i.test(table)) return undefined
   const text = (await startOf(table, stores).catch(() => Buffer.alloc(0))).toString().replace(/^\uFEFF/, '')
-  const row = format === 'csv' ? firstRecord(text, /\.t/i.test(table) ? '\t' : ',') : firstObject(text)
+  const row = cells ? firstRecord(text, /\.t/i.test(table) ? '\t' : ',') : firstObject(text)
   if ('path' in row) return 'path'
   const folder = table.slice(0, table.lastIndexOf('/') + 1)
   for (const [name, cell] of Object.entries(row)) {

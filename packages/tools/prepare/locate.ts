@@ -3,14 +3,14 @@ import { existsSync, statSync } from 'node:fs'
 import { SourceError } from '../../core/basics/errors.js'
 import { parseSource } from '../../core/define/check/sources.js'
 import { codeInSource, refuseCode } from '../../core/define/code.js'
+import { allFormats } from '../../core/define/format.js'
 import type { SourceJson } from '../../core/define/types.js'
-import { formatOf } from '../../core/source/find/formats.js'
 import { isGlob } from '../../core/source/find/glob.js'
 import { prefixOf } from '../../core/source/find/names.js'
 import { listOf } from '../../core/store/access.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
 import { readRegular } from '../../core/system/files/regular.js'
-import { sourceByStart, sourceOfFolder, sourceOfFormat } from './formats.js'
+import { filesOfFormat, sourceByStart, sourceOf, sourceOfFolder, sourceOfFormat } from './formats.js'
 
 /**
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and `x-*.parquet` are files of a format, a folder
@@ -31,7 +31,8 @@ export async function sourceAt(path: string, allowCode = false): Promise<SourceJ
       },
     )
   }
-  if (isShardList(path)) return { tar: path }
+  const listed = formatOfList(path)
+  if (listed !== undefined) return sourceOf(listed, path)
   if (!statSync(path).isDirectory()) {
     if (isDefinition(path)) {
       throw new SourceError(
@@ -51,14 +52,16 @@ const LOOKED_AT = 1000
 
 /** The same for a name with a scheme. */
 async function objectsAt(path: string, stores: Stores): Promise<SourceJson> {
-  if (path.endsWith('.json')) return { tar: path }
+  const listed = path.endsWith('.json') && allFormats().find(({ finds }) => finds?.list)
+  if (listed) return sourceOf(listed.name, path)
   const folder = prefixOf(path)
-  let looked = 0
+  const names: string[] = []
   for await (const { name } of listOf(stores, folder)) {
-    if (formatOf(name) === 'tar' && !name.includes('/', folder.length)) return { tar: `${folder}*.tar` }
-    if (++looked === LOOKED_AT) break
+    names.push(name.slice(folder.length))
+    if (names.length === LOOKED_AT) break
   }
-  return looked > 0 ? { folder: path } : { files: path }
+  const here = names.filter(name => !name.includes('/'))
+  return filesOfFormat(folder, '*', here) ?? (names.length > 0 ? { folder: path } : { files: path })
 }
 
 function sourceIn(text: string, allowCode: boolean): SourceJson {
@@ -73,9 +76,11 @@ function sourceIn(text: string, allowCode: boolean): SourceJson {
   return source
 }
 
-/** Whether a file is wids' list of shards. */
-function isShardList(path: string): boolean {
-  return path.endsWith('.json') && statSync(path).isFile() && readRegular(path).includes('wids-shard-index')
+/** The format of the files that a file lists, as wids lists shards; undefined: it is no such list. */
+function formatOfList(path: string): string | undefined {
+  if (!path.endsWith('.json') || !statSync(path).isFile()) return undefined
+  const text = readRegular(path)
+  return allFormats().find(({ finds }) => finds?.list && text.includes(finds.list))?.name
 }
 
 /** Whether a file is the JSON of a feed, not a sample of a dataset. */
@@ -103,5 +108,5 @@ function isSource(text: string): boolean {
 export function looksLikeFeed(argument: string): boolean {
   if (argument.trimStart().startsWith('{')) return !isSource(argument)
   if (schemeOf(argument) !== undefined) return false
-  return /\.(json|[cm]?[jt]s)(#[^/]*)?$/.test(argument) && !(existsSync(argument) && isShardList(argument))
+  return /\.(json|[cm]?[jt]s)(#[^/]*)?$/.test(argument) && !(existsSync(argument) && formatOfList(argument))
 }

@@ -6,7 +6,8 @@ from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from .._open.names import refuse_unknown
 from .feed import Builder, source_json
-from .sources import Source, _source
+from .source import source_of
+from .sources import Source
 from .tokens import tokens
 
 Entry = Union[Mapping[str, Any], Tuple[Source, float]]
@@ -26,7 +27,7 @@ def blend(
     weights mean shares of tokens; ``schedule="deficit"`` draws deterministically from the source that lags
     most behind. More than ``max_epochs`` of a source of tokens are worth a warning."""
     rules = _rules(per, epoch, by, schedule, max_epochs)
-    return _source("blend", {"entries": [_entry(entry) for entry in entries], **rules})
+    return source_of("blend", {"entries": [_entry(entry) for entry in entries], **rules})
 
 
 def blend_list(
@@ -48,7 +49,7 @@ def blend_list(
     files: Dict[str, Any] = dict(source_json(tokens(list, **options), "blend_list")["tokens"])
     del files["path"]
     rules = _rules(per, epoch, by, schedule, max_epochs)
-    return _source("blend", {"list": list, "root": root, "tokens": files, "epochs": epochs, **rules})
+    return source_of("blend", {"list": list, "root": root, "tokens": files, "epochs": epochs, **rules})
 
 
 def _rules(

@@ -1,7 +1,9 @@
 """What a program says ``millrace.`` in front of to define a feed. Some names are those of Python's own
 types."""
 
+from .._generated import sources as _sources
 from .._generated.operators import cutmix, mixup, mosaic
+from .._generated.sources import *  # noqa: F403 - the formats
 from .blend import blend, blend_list
 from .dataset import dataset
 from .feed import BESIDE, Builder, megatron, sequential, shuffle, weighted
@@ -10,35 +12,21 @@ from .fields import bytes_ as bytes
 from .fields import float_ as float
 from .fields import int_ as int
 from .fields import json_ as json
-from .records import litdata, mds, tfrecord
 from .sources import (
-    arrow,
     concat,
-    csv,
     files,
     folder,
-    hdf5,
-    jsonl,
     kernel,
-    netcdf4,
-    npy_files,
-    npz,
-    parquet,
-    safetensors,
     source,
     split,
     subset,
     synthetic,
-    tar,
-    text_lines,
-    zarr,
 )
 from .sources import zip_ as zip
 from .tokens import chat, tokens
 from .torchvision import ImageFolder, TranslationError, from_torchvision
 
 __all__ = [
-    "arrow",
     "blend",
     "blend_list",
     "boxes",
@@ -47,7 +35,6 @@ __all__ = [
     "category",
     "chat",
     "concat",
-    "csv",
     "cutmix",
     "dataset",
     "Field",
@@ -55,41 +42,29 @@ __all__ = [
     "float",
     "folder",
     "from_torchvision",
-    "hdf5",
     "image",
     "ImageFolder",
     "int",
     "json",
-    "jsonl",
     "kernel",
-    "litdata",
     "mask",
-    "mds",
     "megatron",
     "mixup",
     "mosaic",
-    "netcdf4",
     "npy",
-    "parquet",
-    "npy_files",
-    "npz",
     "points",
-    "safetensors",
     "sequential",
     "shuffle",
     "source",
     "split",
     "subset",
     "synthetic",
-    "tar",
     "text",
-    "text_lines",
-    "tfrecord",
     "tokens",
     "TranslationError",
     "vector",
     "weighted",
-    "zarr",
     "zip",
 ]
+__all__ += _sources.__all__
 BESIDE.update(__all__)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, Mapping, Optional
 
 from .feed import Builder, source_json
-from .sources import Paths, Source, _one_or_more, _source
+from .source import Paths, one_or_more, source_of
+from .sources import Source
 
 Pack = Literal["concat", "best_fit", "bestFit", "document"]
 
@@ -40,10 +41,10 @@ def tokens(
     lists others: ``"positionIds"``, ``"segments"``, ``"lossMask"``, ``"cuSeqlens"``, ``"cuCount"``,
     ``"cuLongest"``. ``pack`` is ``"concat"``, ``"best_fit"`` or ``"document"``; docs/language-models.md has
     the rest."""
-    return _source(
+    return source_of(
         "tokens",
         {
-            "path": _one_or_more(paths, "tokens"),
+            "path": one_or_more(paths, "tokens"),
             "format": format,
             "dtype": dtype,
             "eod": eod,
@@ -97,7 +98,7 @@ def chat(
     one. ``pairs=True``: samples have ``chosen`` and ``rejected``, and the feed has these and ``prompt``, each
     of its own length. ``naming="hf"`` gives the names of Hugging Face and TRL; docs/language-models.md has
     the rest."""
-    return _source(
+    return source_of(
         "chat",
         {
             "source": source_json(source, "chat"),

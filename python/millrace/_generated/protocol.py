@@ -20,8 +20,5 @@ TIMEOUT = 60
 #: A wait longer than this (ms) counts as a stall; shorter ones are the price of asking.
 STALL = 0.05
 
-#: Less than this of a step is not worth a cause: rates over a second vary by more.
-LEAST_PART = 0.03
-
 #: The oldest Node on which the engine runs, as package.json has it.
 OLDEST_NODE = (20, 19)

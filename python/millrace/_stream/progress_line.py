@@ -12,10 +12,9 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Deque, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Deque, Optional, Tuple
 
 from ..errors import MillraceError
-from .epoch_line import LOSES
 
 if TYPE_CHECKING:
     from .run import Run
@@ -82,7 +81,7 @@ class ProgressLine:
         seconds = max(now - before, 1e-9)
         rate = (samples - were) / seconds
         try:
-            why = lost_and_why(run.account.ask(revive=False, seconds=seconds))
+            why = run.account.ask(revive=False, seconds=seconds)["lines"]["progress"]
         except (MillraceError, OSError, KeyError):
             why = None
         parts = [f"millrace: {run.name}"]
@@ -96,20 +95,6 @@ class ProgressLine:
         if total is not None and rate > 0 and run.rows > 0:
             parts.append(f"{duration((total - done) * run.rows / rate)} left")
         return "  ".join(parts)
-
-
-def lost_and_why(known: Mapping[str, Any]) -> Optional[str]:
-    """``lost 8.1 %: 2 workers can't decode fast enough``; None where too little was seen."""
-    account, diagnosis = known["account"], known["diagnosis"]
-    if account["steps"] == 0:
-        return None
-    lost = f"lost {100 * account['lost']:.1f} %"
-    if diagnosis["verdict"] in ("inconclusive", "compute-bound"):
-        return lost
-    sentence = str(known["sentence"])
-    if sentence.startswith(LOSES):
-        sentence = sentence.partition(": ")[2]
-    return f"{lost}: {sentence.partition('. ')[0].rstrip('.')}"
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from patience import wait_until
 
 import millrace
 from millrace._open.request import options_of
-from millrace._stream.progress_line import ProgressLine, duration, lost_and_why
+from millrace._stream.progress_line import ProgressLine, duration
 from millrace.errors import DefinitionError
 from millrace.feed import run_of
 
@@ -152,7 +152,7 @@ class LoopOfSteps:
 
     def ask(self, revive, seconds):
         self.asked.append(seconds)
-        return {"account": {"steps": 9, "lost": 0.08}, "diagnosis": {"verdict": "compute-bound"}}
+        return {"lines": {"progress": "lost 8.0 %"}}
 
 
 def test_rate_and_loss_are_of_the_same_seconds(monkeypatch):
@@ -185,19 +185,5 @@ def test_the_option_progress(engine):
     assert not drawing()
 
 
-def test_words():
-    def known(verdict, sentence, steps=200, lost=0.081):
-        return {
-            "account": {"steps": steps, "lost": lost},
-            "diagnosis": {"verdict": verdict},
-            "sentence": sentence,
-        }
-
-    why = known(
-        "under-parallel", "Your trainer loses 8.1 %: 2 workers can't decode fast enough. 3 workers: +8 %."
-    )
-    assert lost_and_why(why) == "lost 8.1 %: 2 workers can't decode fast enough"
-    assert lost_and_why(known("inconclusive", "Too little was seen.")) == "lost 8.1 %"
-    assert lost_and_why(known("compute-bound", "The trainer is the limit.", lost=0.001)) == "lost 0.1 %"
-    assert lost_and_why(known("inconclusive", "", steps=0)) is None
+def test_durations_in_words():
     assert [duration(s) for s in (0.2, 12, 75, 7200)] == ["0 s", "12 s", "1:15", "2:00:00"]

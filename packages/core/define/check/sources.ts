@@ -2,14 +2,14 @@
 import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import { isObject } from '../../basics/shape.js'
-import { allFormats, formatCalled } from '../format.js'
+import { allFormats, type Format, formatCalled } from '../format.js'
 import { allSources, isBuiltIn, nameOf, someSource } from '../nested.js'
 import { HOW_TO_LOAD, mayBePlugin, parsePluginSource, pluginSourceNames } from '../plugin-sources.js'
 import type { PythonJson, SourceJson } from '../types.js'
 
 /** A source, checked; `top` is false inside another source, where a blend can't stand. */
 export function parseSource(value: unknown, path: string, top = true): SourceJson {
-  if (!isObject(value)) throw wrong(path, 'a source, such as {"tar": "shards/train-{0000..0015}.tar"}', value)
+  if (!isObject(value)) throw wrong(path, `a source, such as ${exampleOf(allFormats())}`, value)
   const kinds = Object.keys(value).filter(key => value[key] !== undefined)
   for (const kind of kinds) {
     if (isBuiltIn(kind) || mayBePlugin(kind)) continue
@@ -41,6 +41,12 @@ export function parseSource(value: unknown, path: string, top = true): SourceJso
   const parsed =
     format === undefined ? parsePluginSource(kind, value[kind], below) : format.shape(value[kind], below)
   return { [kind]: parsed } as unknown as SourceJson
+}
+
+/** How the first source that reads files is written. */
+function exampleOf(formats: readonly Format[]): string {
+  const { name, example } = formats.find(({ finds }) => finds !== undefined) ?? formats[0]
+  return `{"${name}": ${JSON.stringify(example)}}`
 }
 
 /** Whether a source names all columns that its samples may have. */

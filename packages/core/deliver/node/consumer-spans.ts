@@ -3,7 +3,7 @@ import { type LaneRef, openLane, SpanFile } from '../../spans/file.js'
 import type { SpanLane } from '../../spans/lane.js'
 import { levelOf } from '../../spans/level.js'
 import { LaneKind, type LevelName, SpanKind, type SpanLevel } from '../../spans/span-words.js'
-import { RunAccount, type TakenStep } from './run-account.js'
+import type { LoopObserver, TakenStep } from '../observer.js'
 
 /** The batch that the program has. */
 interface Handed {
@@ -18,8 +18,8 @@ interface Handed {
 }
 
 export class ConsumerSpans {
-  /** The same as sums. */
-  readonly run = new RunAccount()
+  /** Accounts of the same, where something explains runs. */
+  observer: LoopObserver | undefined
   private ref: LaneRef | undefined
   private lane: SpanLane | undefined
   private current: Handed | undefined
@@ -29,7 +29,7 @@ export class ConsumerSpans {
   private readonly collections = new PerformanceObserver(list => {
     for (const { startTime, duration } of list.getEntries()) {
       this.lane?.gc(startTime, duration)
-      this.run.collected(startTime, duration)
+      this.observer?.collected(startTime, duration)
     }
   })
 
@@ -57,7 +57,7 @@ export class ConsumerSpans {
     spans?.add(SpanKind.Wait, asked, complete - asked, this.current)
     spans?.add(SpanKind.Copy, complete, there - complete, this.current)
     spans?.add(SpanKind.Hand, there, got - there, this.current)
-    this.run.handed(ring, step)
+    this.observer?.handed(ring, step)
   }
 
   /** The program is done with the batch that it has. Returns when that was. */
@@ -68,7 +68,7 @@ export class ConsumerSpans {
     this.current = undefined
     this.lane?.of(handed.ring).add(SpanKind.Step, handed.at, now - handed.at, handed)
     if (handed.begins) this.flush()
-    this.run.stepped(now)
+    this.observer?.stepped(now)
     return now
   }
 
@@ -79,7 +79,7 @@ export class ConsumerSpans {
 
   close(): void {
     this.collections.disconnect()
-    this.run.close()
+    this.observer?.close()
     this.flush()
     if (this.ref) SpanFile.shared()?.give(this.ref)
     this.lane = undefined

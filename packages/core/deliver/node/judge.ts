@@ -4,7 +4,6 @@
  * policy. python/millrace/_stream/judge.py has the same rules.
  */
 
-import type { BadSample } from '../../../observe/stats.js'
 import {
   ChangedError,
   DefinitionError,
@@ -14,6 +13,7 @@ import {
 } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import type { BadReport, Mistake } from '../../engine/plan/job.js'
+import type { BadSample } from '../stats.js'
 import { Causes } from './causes.js'
 import { FEW, FEW_ALIKE, FIRST, LISTED, NAMED } from './judge-facts.js'
 import type { Taken } from './sink.js'

@@ -3,30 +3,31 @@
  * whose first batches are already being made. The state counts what was handed out, never what was prefetched.
  */
 
-import type { Diagnosis, Evidence } from '../../../observe/evidence.js'
-import { type LoaderStats, Stats } from '../../../observe/stats.js'
-import { MillraceError, StateError } from '../../basics/errors.js'
+import { MillraceError, MissingError, StateError } from '../../basics/errors.js'
 import type { NormalFeed } from '../../define/types.js'
 import { type FeedPlan, replan } from '../../engine/plan/plan.js'
 import { sampleName } from '../../engine/plan/sample-name.js'
 import { type BlendChange, neededChanges } from '../../order/blend/changes.js'
 import { makeState, readState, type State } from '../../order/state.js'
 import { type Place, type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
+import { monotonicMs, onThisClock } from '../../spans/clock.js'
 import type { SpanCursor, SpanRead } from '../../spans/reader.js'
 import { checkNotOver, type LoopLimits, loopLimits, loopSteps, prefetchLimit } from '../limits.js'
-import { type Watched, type WatchedLoader, Watching } from '../live/loader.js'
 import { type Ending, Loops } from '../loops.js'
+import { type LoopObserver, loadObserver, type Observed, type RunWatch } from '../observer.js'
 import type { OpenedOptions } from '../options.js'
 import { openPlan, placeOf } from '../start.js'
+import { type CountedStats, Stats } from '../stats.js'
 import { cantDecide, tuneByHand } from '../tuning.js'
 import type { Batch, BatchOwner } from './batch.js'
 import { ConsumerSpans } from './consumer-spans.js'
 import { Judge } from './judge.js'
-import { takenStep } from './run-account.js'
 import { Supply } from './supply.js'
 
 /** The event loop gets a turn at least this often (ms), however many batches are ready. */
 const TURN = 20
+
+export type LoaderStats = CountedStats & Observed<'accounts'>
 
 export class Loader<B = Batch> implements AsyncIterable<B> {
   /** Resolves when the sources are open and workers are at work; rejects with what is wrong. */
@@ -39,7 +40,7 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   private steps!: StepPlan
   private judge!: Judge
   private readonly counters = new Stats()
-  private readonly watching = new Watching()
+  private watched: Promise<RunWatch> | undefined
   private readonly consumer: ConsumerSpans
   private readonly owner: BatchOwner = {
     closed: () => this.closing !== undefined,
@@ -71,9 +72,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   ) {
     this.consumer = new ConsumerSpans(options.observe)
     const started = 'then' in feed ? feed.then(normal => this.start(normal)) : this.start(feed)
-    this.ready = Promise.all([started, this.consumer.run.load(options.device !== undefined)]).then(() => {})
+    this.ready = Promise.all([started, this.observe()]).then(() => {})
     // A loop rejects with the same error: a program need not await `ready` as well.
     this.ready.catch(() => {})
+  }
+
+  /** What explains the run is loaded while the workers start. */
+  private async observe(): Promise<void> {
+    const begun = monotonicMs()
+    const observer = await loadObserver()
+    this.consumer.observer = observer?.loop(begun, this.options.device !== undefined)
   }
 
   private async start(feed: NormalFeed): Promise<void> {
@@ -97,7 +105,11 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
       const { options, owner } = this
       const limit = prefetchLimit(this.limits, loopSteps(this.limits, this.share, this.place))
       const supply = await Supply.start({ feed, options, owner, device }, { plan, place }, limit)
-      await this.watching.start(this.watchedLoader(supply))
+      if (options.log !== undefined)
+        await this.watchRun(supply).catch(async error => {
+          await supply.close()
+          throw error
+        })
       this.supply = supply
     } catch (error) {
       await opening?.then(
@@ -191,8 +203,16 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     const mark = this.counters.batches === 0 ? 'first' : position === 0 ? 'epochStart' : undefined
     this.counters.delivered(samples)
     const inEpoch = position === 0 ? 0 : Math.max(1, stepInEpoch) // 0: it begins the epoch
-    const times = takenStep(taken, { asked: requested, got, samples, stepInEpoch: inEpoch, mark })
-    this.consumer.handed(this.supply.feeding.id, this.handed - 1, times)
+    const { completed, arrived = completed } = taken
+    this.consumer.handed(this.supply.feeding.id, this.handed - 1, {
+      asked: requested,
+      completed: onThisClock(completed),
+      arrived: onThisClock(arrived),
+      got,
+      samples,
+      stepInEpoch: inEpoch,
+      mark,
+    })
     return this.current
   }
 
@@ -325,27 +345,37 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     this.checkOpen()
     const { feeding, spare, device, beside } = this.supply
     const report = this.counters.report(feeding, this.feed, this.judge)
-    const { run } = this.consumer
-    const accounts = { account: run.account(beside, 'run'), epoch: run.account(beside, 'epoch') }
-    return { ...report, depth: report.depth - spare, ...(device && { device: device.stats }), ...accounts }
+    const explained = this.consumer.observer?.accounts(beside)
+    return {
+      ...report,
+      depth: report.depth - spare,
+      ...(device && { device: device.stats }),
+      ...explained,
+    } as LoaderStats
   }
 
   /** The account of the run so far as flat names and numbers, for W&B, TensorBoard and the like: docs/measure.md. */
   metrics(): Record<string, number> {
     this.checkOpen()
-    return this.consumer.run.metrics(this.supply.beside)
+    return this.explaining.metrics(this.supply.beside)
   }
 
   /** What the account of the run so far is made of, as plain JSON. */
-  evidence(): Evidence {
+  evidence(): Observed<'evidence'> {
     this.checkOpen()
-    return this.consumer.run.evidence(this.supply.beside)
+    return this.explaining.evidence(this.supply.beside)
   }
 
   /** Looks at the loop that runs for some seconds, and says why it waits. It only reads: docs/measure.md. */
-  async diagnose({ seconds = 10 }: { seconds?: number } = {}): Promise<Diagnosis> {
+  async diagnose({ seconds = 10 }: { seconds?: number } = {}): Promise<Observed<'diagnosis'>> {
     await this.ready.then(() => this.checkOpen())
-    return (await import('../../../observe/watch.js')).watchLoop(this.supply.feeding.id, seconds)
+    return this.explaining.diagnose(this.supply.feeding.id, seconds)
+  }
+
+  private get explaining(): LoopObserver {
+    const { observer } = this.consumer
+    if (observer) return observer
+    throw new MissingError('this program explains no runs: take `open` of the package "millrace"')
   }
 
   /** Who did what for this feed since the cursor, and when. Without a cursor: all that is known. See docs/measure.md. */
@@ -355,14 +385,28 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
   }
 
   /** Calls the listener once a second with what happened in it, until it is told to stop: docs/measure.md. */
-  async watch(listener: (watched: Watched) => void, { idealMs }: { idealMs?: number } = {}) {
+  async watch(listener: (watched: Observed<'watched'>) => void, { idealMs }: { idealMs?: number } = {}) {
     await this.ready.then(() => this.checkOpen())
-    return this.watching.listen(this.watchedLoader(this.supply), listener, idealMs)
+    return (await this.watchRun(this.supply)).listen(listener, idealMs)
   }
 
-  private watchedLoader(supply: Supply): WatchedLoader {
-    const { options, plan, judge } = this
-    return { supply, options, hashes: plan.hashes, handed: () => this.handed, bad: () => judge.count }
+  /** Looks at the run from now on: for its log, and for those that listen. */
+  private watchRun(supply: Supply): Promise<RunWatch> {
+    this.watched ??= loadObserver().then(observer => {
+      if (observer === undefined)
+        throw new MissingError('this program watches no runs: take `open` of the package "millrace"')
+      const { options, plan, judge } = this
+      return observer.watch({
+        feeding: () => supply.feeding,
+        options,
+        hashes: plan.hashes,
+        trainer: process.pid,
+        gpu: options.device !== undefined,
+        handed: () => this.handed,
+        bad: () => judge.count,
+      })
+    })
+    return this.watched
   }
 
   /** Sets workers or depth while running: the tuner leaves them alone from then on. Neither changes what is delivered. */
@@ -382,7 +426,10 @@ export class Loader<B = Batch> implements AsyncIterable<B> {
     await this.ready.catch(() => {})
     this.current = undefined
     this.consumer.close()
-    this.watching.close()
+    await this.watched?.then(
+      watch => watch.close('the feed was closed'),
+      () => {},
+    )
     await this.supply?.close()
   }
 

@@ -6,13 +6,13 @@ import type { NormalFeed } from '../../define/types.js'
 import type { FeedPlan } from '../../engine/plan/plan.js'
 import type { Feeding } from '../../engine/ring/feeding.js'
 import type { Place } from '../../order/steps.js'
+import type { Beside } from '../observer.js'
 import type { OpenedOptions } from '../options.js'
 import { startFeeding } from '../start.js'
 import { tuneFeeding } from '../tuning.js'
 import type { BatchOwner } from './batch.js'
 import type { LoaderDevice } from './device.js'
 import { HostSink } from './host-sink.js'
-import type { Beside } from './run-account.js'
 import type { Sink, Taken } from './sink.js'
 
 /** What a supply is of: these stay as they are when rings change. */
@@ -80,11 +80,9 @@ export class Supply {
     const { name, decode } = device?.stats ?? {}
     const { rank, world } = this.of.options
     return {
-      facts: {
-        ...{ workers: feeding.workers, depth: feeding.depth - spare, slotBytes: feeding.budget.slotBytes },
-        ...{ rank, world, ...(name !== undefined && decode !== undefined && { device: { name, decode } }) },
-      },
-      ...(feeding.cacheStats && { cache: feeding.cacheStats }),
+      ...{ workers: feeding.workers, depth: feeding.depth - spare, slotBytes: feeding.budget.slotBytes },
+      ...{ rank, world, ...(name !== undefined && decode !== undefined && { device: { name, decode } }) },
+      cache: feeding.cacheStats,
     }
   }
 

@@ -1,5 +1,5 @@
 /** How the requests of a client whose ring is open are answered: one line a request (docs/protocol.md). */
-import { feedingStats } from '../../../observe/stats.js'
+import { feedingStats } from '../stats.js'
 import { tuneByHand } from '../tuning.js'
 import { type Request, RequestError } from './request.js'
 import type { Member, Serving } from './serving.js'

@@ -11,15 +11,14 @@ import type { Binding } from '../../engine/bind/policy.js'
 import { ownTrainer, type Trainer } from '../../engine/bind/trainer.js'
 import { decodeOf } from '../../engine/plan/making.js'
 import { loadPlugins, pluginUrls } from '../../source/plugins.js'
-import type { LiveFeed } from '../live/feed.js'
+import { type ClientObserver, loadObserver, type RunWatch } from '../observer.js'
 import { fillOptions } from '../options.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import { cantDecide, leaveDecoder, tuneFeeding, whyDecoded } from '../tuning.js'
 import { answer } from './answers.js'
 import { ClientGenerator } from './client-generator.js'
-import type { Knowing } from './knowing.js'
 import { describeOpened } from './opened.js'
-import { checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
+import { type AccountRequest, checkRequest, type OpenRequest, type Request, RequestError } from './request.js'
 import { type Member, Serving } from './serving.js'
 
 const NO_CODE_HERE =
@@ -61,11 +60,11 @@ export class Session {
   /** By which the tuner knows the client's run, and the client's process. */
   private run = ''
   private trainer = 0
-  /** What is known of the client's run. */
-  private knowing: Promise<Knowing> | undefined
-  private known: Knowing | undefined
+  /** What explains the client's run: loaded while the workers start. */
+  private observing: Promise<ClientObserver | undefined> | undefined
+  private observer: ClientObserver | undefined
   /** Writes the run log, where it is wanted. */
-  private live: LiveFeed | undefined
+  private log: RunWatch | undefined
 
   constructor(
     private readonly context: ServerContext,
@@ -87,7 +86,7 @@ export class Session {
 
   /** Called a few times a second: renews the heartbeat, and tells the client of a feeding that has ended. */
   watch(): void {
-    this.known?.watch()
+    this.observer?.watch()
     const failure = this.serving?.feeding.watch()
     if (failure !== undefined) this.fail(failure)
   }
@@ -104,10 +103,10 @@ export class Session {
     const { serving, member } = this
     this.serving = undefined
     this.generator.close()
-    this.known?.close()
-    this.known = undefined
-    this.live?.close('the trainer has closed the feed, or has ended')
-    this.live = undefined
+    this.observer?.close()
+    this.observer = undefined
+    this.log?.close('the trainer has closed the feed, or has ended')
+    this.log = undefined
     if (!serving || !member) return
     const leaving = serving.leave(member)
     if (serving.ended || serving.complete) this.forgetShared()
@@ -124,14 +123,18 @@ export class Session {
     if (request.open !== undefined) return { opened: await this.open(request.open) }
     const { serving, member } = this
     if (!serving || !member) throw new StateError('say "open" first')
-    if (request.account !== undefined && this.knowing)
-      return { known: (await this.knowing).tell(serving, request.account) }
+    if (request.account !== undefined) return { known: await this.explain(serving, request.account) }
     if (request.look !== undefined) {
-      ;(await this.knowing)?.lookAt(request.look)
+      ;(await this.observing)?.lookAt(request.look)
       return undefined
     }
     if (request.decoder !== undefined) return { decoder: await this.decide(serving, request.decoder) }
     return answer(request, serving, member)
+  }
+
+  private async explain(serving: Serving, request: AccountRequest): Promise<object> {
+    const observer = await this.observing
+    return observer?.tell(serving, request) ?? { unknown: 'this engine explains no runs' }
   }
 
   private async tune({ feeding, options }: Serving, trainer: number, decides = false): Promise<void> {
@@ -172,7 +175,7 @@ export class Session {
       await this.close()
       throw new MillraceError('the client has left while its feed was being opened')
     }
-    this.knowing = this.know(request.pid)
+    this.observing = this.observe(request.pid)
     // Those that share a rank go in step: the first one's steps are all of theirs.
     this.trainer = request.pid
     this.run = request.run ?? `ring ${this.serving.feeding.id}`
@@ -188,13 +191,12 @@ export class Session {
     return describeOpened(this.serving, this.member, { generator, notices, version })
   }
 
-  /** Accounting is loaded while the workers start. `trainer`: the client's process. */
-  private async know(trainer: number): Promise<Knowing> {
-    const { Knowing } = await import('./knowing.js')
-    const known = new Knowing(trainer)
-    if (this.closed) known.close()
-    else this.known = known
-    return known
+  /** `trainer`: the client's process. */
+  private async observe(trainer: number): Promise<ClientObserver | undefined> {
+    const observer = await (await loadObserver())?.client(trainer)
+    if (this.closed) observer?.close()
+    else this.observer = observer
+    return observer
   }
 
   /** Begins the run log. A ring that several clients see has it once: that of the first. */
@@ -204,17 +206,19 @@ export class Session {
     trainer: number,
     notices: string[],
   ): Promise<void> {
-    const { log } = serving.options
+    const { feeding, options, opened } = serving
+    const { log } = options
     if (log === undefined || !serving.isFirst(member)) return
-    const { liveOf } = await import('../live/client.js')
+    const observer = await loadObserver()
     try {
-      this.live = liveOf(serving, trainer)
+      const { hashes } = opened.plan
+      this.log = await observer?.watch({ feeding: () => feeding, options, hashes, trainer, gpu: true })
     } catch (error) {
       // A run that goes on is not ended by its log: it is refused when it begins.
       if (log.since === undefined || Date.now() - log.since < BEGINS) throw error
       notices.push((error as Error).message)
     }
-    if (this.closed) this.live?.close('the trainer has left')
+    if (this.closed) this.log?.close('the trainer has left')
   }
 
   private async serve(request: OpenRequest, notices: string[]): Promise<Serving> {
@@ -252,7 +256,7 @@ export class Session {
     const { affinity = this.context.affinity } = given
     // What is known at once is told with the answer.
     const notice = (text: string): void => {
-      if (this.live === undefined) notices.push(text)
+      if (this.log === undefined) notices.push(text)
       else this.say({ notice: request.name === undefined ? text : `${request.name}: ${text}` })
     }
     const options = fillOptions({ ...given, affinity, decode, notice }, trainerOf(request), given)

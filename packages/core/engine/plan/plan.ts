@@ -3,7 +3,6 @@
  * thread is started and no batch memory is taken; what comes out is plain data and sources to ask.
  */
 
-import { tellOfClasses } from '../../../formats/files/classes.js'
 import { BY_TOKENS } from '../../define/batching.js'
 import { describeOrder, type OrderDescription } from '../../define/change.js'
 import { contentHash } from '../../define/hash.js'
@@ -23,6 +22,7 @@ import {
   withChanges,
 } from '../../order/compile.js'
 import type { StateFeed } from '../../order/state.js'
+import { tellOfClasses } from '../../source/classes.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'

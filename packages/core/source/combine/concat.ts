@@ -3,9 +3,9 @@
  * part stands before an id, since two parts may have the same ids.
  */
 
-import { folderClasses } from '../../../formats/files/classes.js'
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
+import { folderClasses } from '../classes.js'
 import { joinedLayouts } from '../layout.js'
 import type {
   Column,

@@ -32,12 +32,11 @@ export interface NamedFile {
 export interface FileWords {
   source: string
   what: string
+  /** How names of the files mostly end, where that is not the source's name. */
+  end?: string
   /** What to do if a folder was named. */
   folderHint?: string
 }
-
-/** How names of a source's files mostly end, where that is not the source's name. */
-const ENDS: Readonly<Record<string, string>> = { hdf5: 'h5', text: 'txt' }
 
 /** The files of a source. */
 export async function findDataFiles(
@@ -107,7 +106,7 @@ export async function describeFiles<Named extends NamedFile>(
 export async function statNamed(
   { file, pattern }: NamedFile,
   stores: Stores,
-  { source, what, folderHint }: FileWords,
+  { source, what, end = source, folderHint }: FileWords,
 ): Promise<Stat> {
   try {
     return await statOf(stores, file)
@@ -115,7 +114,7 @@ export async function statNamed(
     const code = codeOf(error)
     if (code === undefined || (schemeOf(file) !== undefined && code !== 'ENOENT')) throw error
     if (code === 'EISDIR') {
-      const all = `${pattern.replace(/\/$/, '')}/*.${ENDS[source] ?? source}`
+      const all = `${pattern.replace(/\/$/, '')}/*.${end}`
       const hint = folderHint ?? `name its ${what}s, as in "${all}"`
       throw new SourceError(`${file} is a folder: ${hint}`, { file })
     }

@@ -11,7 +11,7 @@ import { SourceError } from '../../basics/errors.js'
 import { kindOf } from '../../system/files/regular.js'
 import { NumberBuilder, TextBuilder } from '../index/columns.js'
 import { NameList } from './name-list.js'
-import { LinkCounter, type LinksOut } from './within.js'
+import { type Counted, LinkCounter } from './within.js'
 
 /** Folder entries fetched from the system at once. */
 const ENTRIES = 1024
@@ -43,7 +43,7 @@ export interface FileColumns {
   /** Of relative paths and sizes. */
   digest: string
   /** Links that lead out of the root. */
-  links: LinksOut | undefined
+  links: Counted | undefined
 }
 
 export async function walkFiles(root: string, options: WalkOptions): Promise<FileColumns> {

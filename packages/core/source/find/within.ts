@@ -62,15 +62,19 @@ export function leadsOut(
   )
 }
 
-/** Links that lead out: how many, and the first of them. */
-export interface LinksOut {
+/** How many of some files there are, and the first of them. */
+export interface Counted {
   count: number
   first: string
 }
 
+export function isCounted(value: Counted | undefined): boolean {
+  return value === undefined || (typeof value?.count === 'number' && typeof value.first === 'string')
+}
+
 /** Counts links that lead out of all of some local folders. */
 export class LinkCounter {
-  found: LinksOut | undefined
+  found: Counted | undefined
   private real: string[] | undefined
   /** Whether folders lead out, by their paths. */
   private readonly folders: Map<string, boolean>
@@ -110,11 +114,7 @@ export class LinkCounter {
 }
 
 /** The notice of them. */
-export function tellOfLinks(
-  root: string,
-  links: LinksOut | undefined,
-  notice?: (text: string) => void,
-): void {
+export function tellOfLinks(root: string, links: Counted | undefined, notice?: (text: string) => void): void {
   if (links === undefined) return
   const many = links.count === 1 ? 'a link leads' : `${links.count} links lead`
   notice?.(`${root}: ${many} out of it, and ${links.count === 1 ? 'is' : 'are'} followed (${links.first})`)

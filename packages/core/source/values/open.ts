@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
+import { formatCalled } from '../../define/format.js'
 import { Reader } from '../../store/reader.js'
 import { Stores, schemeOf } from '../../store/stores.js'
 import type { IndexHeader } from '../index/file.js'
@@ -94,8 +95,8 @@ class ValueIndexes {
   obtain(name: string): Promise<IndexFound> {
     const { context, child, json } = this
     const first = this.source.where?.(0)?.file ?? child.kind
-    // A Zarr store is a folder of its own: nothing else is put into it.
-    const isBeside = schemeOf(first) === undefined && first !== child.kind && child.kind !== 'zarr'
+    const isBeside =
+      schemeOf(first) === undefined && first !== child.kind && !formatCalled(child.kind)?.facts?.ownFolder
     const path = isBeside ? first : undefined
     const hash = digestOf([child.kind, json, name]).slice(0, 12)
     return obtainIndex({

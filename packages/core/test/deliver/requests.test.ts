@@ -77,10 +77,7 @@ test('values of a wrong type are answered by one sentence, and never by a stack'
 
 test.each([
   [{ account: { seconds: -1 } }, /the request: account\.seconds: expected a number ≥ 0, found -1/],
-  [
-    { account: { records: [['step', 1]] } },
-    /the request: account\.records\[0\]: expected a list of seven/,
-  ],
+  [{ account: { records: [['step', 1]] } }, /the request: account\.records\[0\]: expected a list of seven/],
   [{ release: 'x' }, /the request: release: expected a whole number ≥ 0, found "x"/],
   [{ names: { epoch: 0, positions: [100] } }, /an epoch has 100 positions: 100 is none/],
   [{ move: { epoch: 0 } }, /the request: move\.position: is missing/],
@@ -154,9 +151,7 @@ test('members of a shared ring that can’t be leave its name to others', async 
   const { socket } = serve('--stay')
   const client = await Client.connect(socket)
   const share = (members: number) => client.open({ workers: 1 }, FEED, { name: 'a', members })
-  await expect(share(0)).rejects.toThrow(
-    'the request: open.share.members: expected a whole number ≥ 1',
-  )
+  await expect(share(0)).rejects.toThrow('the request: open.share.members: expected a whole number ≥ 1')
   await share(2)
   const other = await Client.connect(socket)
   await expect(other.open({ workers: 1 }, FEED, { name: 'a', members: 3 })).rejects.toThrow(

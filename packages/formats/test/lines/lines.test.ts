@@ -315,8 +315,8 @@ describe('files that are something else', () => {
     ['xz', Buffer.from('fd377a585a000004', 'hex'), 'compressed with xz'],
     ['lz4', Buffer.from('04224d186440a7', 'hex'), 'compressed with lz4'],
     ['zip', Buffer.from('504b030414000000', 'hex'), 'a zip archive'],
-    ['Parquet', Buffer.from('PAR1\x15\x04'), 'a Parquet file: use the source of that name'],
-    ['Arrow', Buffer.from('ARROW1\0\0'), 'an Arrow file: use the source of that name'],
+    ['Parquet', Buffer.from('PAR1\x15\x04'), 'of the format "parquet": use the source of that name'],
+    ['Arrow', Buffer.from('ARROW1\0\0'), 'of the format "arrow": use the source of that name'],
     ['UTF-16', Buffer.from('{"a": 1}', 'utf16le'), 'UTF-16, or no text: save it as UTF-8'],
   ])('%s', async (_, bytes, why) => {
     writeFileSync(join(root, 'a.txt'), bytes)

@@ -2,9 +2,9 @@
 import { Float } from '../json.js'
 import { applyFilter, hasFilter } from './builtins/filters.js'
 import { applyTest } from './builtins/tests.js'
+import { TokenReader } from './lexer.js'
 import { attribute, called, item, negated, operate, slice } from './operators.js'
 import type { Scope } from './scope.js'
-import { TokenReader } from './token-reader.js'
 import {
   integer,
   isDict,

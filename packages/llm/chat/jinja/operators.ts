@@ -28,33 +28,23 @@ import {
   View,
 } from './values.js'
 
+const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
+  '<': order => order < 0,
+  '>': order => order > 0,
+  '<=': order => order <= 0,
+  '>=': order => order >= 0,
+}
+
 export function operate(meter: Meter, operator: string, left: Value, right: Value): Value {
-  switch (operator) {
-    case '==':
-      return equal(meter, left, right)
-    case '!=':
-      return !equal(meter, left, right)
-    case 'in':
-      return contains(meter, left, right)
-    case 'not in':
-      return !contains(meter, left, right)
-    case '~': {
-      const [a, b] = [str(meter, left), str(meter, right)]
-      meter.text(a.length + b.length, Math.min(a.length, b.length))
-      return a + b
-    }
+  if (operator === '==' || operator === '!=') return equal(meter, left, right) === (operator === '==')
+  if (operator === 'in' || operator === 'not in') return contains(meter, left, right) === (operator === 'in')
+  if (operator === '~') {
+    const [a, b] = [str(meter, left), str(meter, right)]
+    meter.text(a.length + b.length, Math.min(a.length, b.length))
+    return a + b
   }
   for (const value of [left, right]) if (value instanceof Missing) throw undefinedError(value)
-  switch (operator) {
-    case '<':
-      return compare(meter, left, right) < 0
-    case '>':
-      return compare(meter, left, right) > 0
-    case '<=':
-      return compare(meter, left, right) <= 0
-    case '>=':
-      return compare(meter, left, right) >= 0
-  }
+  if (Object.hasOwn(ORDERS, operator)) return ORDERS[operator](compare(meter, left, right))
   if (isNumber(left) && isNumber(right)) return compute(meter, operator, left, right)
   if (operator === '+' && isText(left) && isText(right)) return operate(meter, '~', left, right)
   if (operator === '+' && isList(left) && isList(right) && left instanceof Tuple === right instanceof Tuple) {
@@ -88,57 +78,45 @@ const MOST_BITS = 16_384
 
 type Numeric = number | bigint | boolean | Float
 
+const OF_FLOATS: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '//': (a, b) => Math.floor(a / b),
+  '%': (a, b) => a - b * Math.floor(a / b),
+  '**': (a, b) => a ** b,
+}
+const OF_INTEGERS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '//': floorDiv,
+  '%': (a, b) => a - b * floorDiv(a, b),
+  '**': (a, b) => a ** b,
+}
+
 function compute(meter: Meter, operator: string, left: Numeric, right: Numeric): Value {
   const [a, b] = [numberOf(left), numberOf(right)]
   if (b === 0 && ['/', '//', '%'].includes(operator)) throw new Error('division by zero')
   if (operator === '/') return new Float(a / b)
-  if (left instanceof Float || right instanceof Float || (operator === '**' && b < 0)) {
-    switch (operator) {
-      case '+':
-        return new Float(a + b)
-      case '-':
-        return new Float(a - b)
-      case '*':
-        return new Float(a * b)
-      case '//':
-        return new Float(Math.floor(a / b))
-      case '%':
-        return new Float(a - b * Math.floor(a / b))
-      case '**':
-        return new Float(a ** b)
-    }
-    throw new Error(`there is no operator ${operator}`)
-  }
+  if (left instanceof Float || right instanceof Float || (operator === '**' && b < 0))
+    return new Float(OF_FLOATS[operator](a, b))
   const small = typeof left === 'number' && typeof right === 'number' ? ofSmall(operator, left, right) : NaN
   if (Number.isSafeInteger(small)) return small
   const [x, y] = [BigInt(left), BigInt(right)]
-  switch (operator) {
-    case '+':
-      return integer(x + y)
-    case '-':
-      return integer(x - y)
-    case '*':
-      meter.charge(bits(x) + bits(y))
-      if (bits(x) + bits(y) > MOST_BITS) throw new Error('a number is too large')
-      return integer(x * y)
-    case '//':
-      return integer(floorDiv(x, y))
-    case '%':
-      return integer(x - y * floorDiv(x, y))
-    case '**':
-      if (bits(x) * b > MOST_BITS) throw new Error('a number is too large')
-      return integer(x ** y)
-  }
-  throw new Error(`there is no operator ${operator}`)
+  if (operator === '*') meter.charge(bits(x) + bits(y))
+  const size = operator === '*' ? bits(x) + bits(y) : operator === '**' ? bits(x) * b : 0
+  if (size > MOST_BITS) throw new Error('a number is too large')
+  return integer(OF_INTEGERS[operator](x, y))
 }
 
 function ofSmall(operator: string, a: number, b: number): number {
   const rest = a % b
   const remainder = rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest
-  if (operator === '+') return a + b
-  if (operator === '-') return a - b
-  if (operator === '*') return a * b + 0
-  return operator === '%' ? remainder + 0 : operator === '//' ? (a - remainder) / b + 0 : NaN
+  if (operator === '%') return remainder + 0
+  if (operator === '//') return (a - remainder) / b + 0
+  // 0 times a number below it is no −0.
+  return operator === '**' ? NaN : OF_FLOATS[operator](a, b) + 0
 }
 
 function floorDiv(a: bigint, b: bigint): bigint {

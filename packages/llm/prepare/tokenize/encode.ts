@@ -4,13 +4,11 @@ import { loadKinds } from '../../../core/source/registry.js'
 import type { Manifest } from '../../../core/source/source.js'
 import type { Handler } from '../../../core/system/node/threads.js'
 import { attachTokenizer, type OpenedTokenizer } from '../../tokenize/open.js'
-import { LineMemory } from './json/line-memory.js'
-import { Fault } from './json/text.js'
+import { Fault, LineMemory } from './json/line-memory.js'
 import { type BadDocument, Gathering, type Part, type PartDtype, PartWriter } from './parts.js'
 import type { Piece, Task } from './plan.js'
-import { LineNumbers, readAll, readBlock, readRange } from './read/lines.js'
+import { LineNumbers, readAll, readBlock, readRange, readWhole } from './read/lines.js'
 import type { RowTexts } from './read/rows.js'
-import { readWhole } from './read/whole.js'
 
 export interface EncodeSetup {
   tokenizer: OpenedTokenizer

@@ -2,17 +2,20 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SourceError } from '../../../core/basics/errors.js'
+import { formatCalled } from '../../../core/define/format.js'
 import { describeFiles, expandPattern, type NamedFile } from '../../../core/source/find/data-files.js'
+import { formatOf } from '../../../core/source/find/formats.js'
 import type { LocalVersion } from '../../../core/store/identity.js'
 import { Stores, schemeOf } from '../../../core/store/stores.js'
 
-/** json: lines of JSON; text: a file is a document; lines: a line of text is; rows: a format with columns, by the name of its source. */
-export type InputKind = 'json' | 'text' | 'lines' | RowsKind
-export type RowsKind = 'parquet' | 'arrow' | 'csv'
+/** json: lines of JSON; text: a file is a document; lines: a line of text is; rows: rows of a format with columns. */
+export type InputKind = 'json' | 'text' | 'lines' | 'rows'
 
 export interface Input {
   file: string
   kind: InputKind
+  /** The name of the source that reads rows. */
+  format?: string
   /** Compressed as a whole. Formats with columns see to that themselves. */
   codec?: 'gzip' | 'zstd'
   bytes: number
@@ -22,14 +25,8 @@ export interface Input {
 const KINDS: readonly [RegExp, InputKind][] = [
   [/\.(jsonl|ndjson|json)(\.gz|\.zst)?$/i, 'json'],
   [/\.(txt|text)(\.gz|\.zst)?$/i, 'text'],
-  [/\.(parquet|pq)$/i, 'parquet'],
-  [/\.(arrow|feather)$/i, 'arrow'],
-  [/\.[ct]sv(\.gz|\.zst)?$/i, 'csv'],
 ]
 const KNOWN = '.jsonl, .ndjson, .json, .txt (these also .gz or .zst), .parquet, .arrow, .csv, .tsv'
-
-export const isRows = (kind: InputKind): kind is RowsKind =>
-  kind === 'parquet' || kind === 'arrow' || kind === 'csv'
 
 export interface InputOptions {
   root: string
@@ -71,20 +68,17 @@ export async function findInputs(
         `${file}: its ending does not tell what it is: known are ${KNOWN}; give --lines if each line of it is a document`,
         { file },
       )
-    const codec = isRows(kind)
-      ? undefined
-      : /\.gz$/i.test(file)
-        ? 'gzip'
-        : /\.zst$/i.test(file)
-          ? 'zstd'
-          : undefined
+    const codec =
+      kind === 'rows' ? undefined : /\.gz$/i.test(file) ? 'gzip' : /\.zst$/i.test(file) ? 'zstd' : undefined
     const { mtimeMs } = version as LocalVersion
-    return { file, kind, ...(codec && { codec }), bytes, mtimeMs }
+    const format = kind === 'rows' ? formatOf(file) : undefined
+    return { file, kind, ...(format && { format }), ...(codec && { codec }), bytes, mtimeMs }
   })
 }
 
 function kindOf(file: string, lines: boolean): InputKind | undefined {
   const kind = KINDS.find(([ending]) => ending.test(file))?.[1]
+  if (kind === undefined && formatCalled(formatOf(file) ?? '')?.facts?.table) return 'rows'
   return kind === 'text' && lines ? 'lines' : kind
 }
 

@@ -7,8 +7,10 @@
  *
  * Small files share a task.
  */
+
+import { SourceError } from '../../../core/basics/errors.js'
 import type { Manifest, Source } from '../../../core/source/source.js'
-import { type Input, isRows, type RowsKind } from './inputs.js'
+import type { Input } from './inputs.js'
 
 /** What one thread reads without a break: bytes [from, to) of a file, or those rows of a source. */
 export type Piece =
@@ -53,15 +55,15 @@ export async function planTasks(inputs: readonly Input[], options: PlanOptions):
   const sources: Manifest[] = []
   const pieces: [Piece, number][] = []
   for (let i = 0; i < inputs.length; ) {
-    const { kind } = inputs[i]
-    if (!isRows(kind)) {
+    const { format } = inputs[i]
+    if (format === undefined) {
       pieces.push(...piecesOf(inputs[i++], size))
       continue
     }
     const first = i
-    while (i < inputs.length && inputs[i].kind === kind) i++
+    while (i < inputs.length && inputs[i].format === format) i++
     const files = inputs.slice(first, i)
-    const { manifest, source } = await openRows(kind, files, options)
+    const { manifest, source } = await openRows(format, files, options)
     pieces.push(...rowPieces(source, sources.length, files, size))
     sources.push(manifest)
   }
@@ -87,13 +89,13 @@ function* piecesOf(input: Input, size: number): Generator<[Piece, number]> {
 }
 
 async function openRows(
-  kind: RowsKind,
+  format: string,
   files: readonly Input[],
   { root, key, notice }: PlanOptions,
 ): Promise<{ manifest: Manifest; source: Source }> {
   // Brings the formats of all sources along, which other inputs don't need.
   const { attachSource, openSource } = await import('../../../core/source/registry.js')
-  const json = { [kind]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
+  const json = { [format]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
   const manifest = await openSource(json, { root, wanted: [key], check: 'files', notice })
   return { manifest, source: attachSource(manifest) }
 }
@@ -143,4 +145,52 @@ function share(tasks: Task[], total: number, part: PlanOptions['part']): Task[] 
     before += task.bytes
     return Math.min(part.of - 1, Math.floor((middle * part.of) / Math.max(1, total))) === part.number - 1
   })
+}
+
+/** Bytes of a block, more where a line is longer. */
+const BLOCK = 8 << 20
+const LF = 0x0a
+
+export async function* blocksOf(stream: AsyncIterable<Uint8Array>, json: boolean): AsyncGenerator<Task> {
+  let pieces: Uint8Array[] = []
+  let bytes = 0
+  let number = 0
+  let line = 1
+  const task = (given: Buffer): Task => {
+    const block = number === 0 ? withoutMark(given) : given
+    const shared = new Uint8Array(new SharedArrayBuffer(block.length))
+    shared.set(block)
+    const made: Task = { number, pieces: [{ kind: 'block', bytes: shared, json, line }], bytes: block.length }
+    number++
+    for (let at = block.indexOf(LF); at >= 0; at = block.indexOf(LF, at + 1)) line++
+    return made
+  }
+  let first = true
+  for await (const piece of stream) {
+    if (first) refusePacked(piece)
+    first = false
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes < BLOCK || !piece.includes(LF)) continue
+    const all = Buffer.concat(pieces)
+    const end = all.lastIndexOf(LF) + 1
+    yield task(all.subarray(0, end))
+    pieces = end < all.length ? [all.subarray(end)] : []
+    bytes = all.length - end
+  }
+  if (bytes > 0) yield task(Buffer.concat(pieces))
+}
+
+/** Without the byte order mark that a file may begin with. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+}
+
+function refusePacked(head: Uint8Array): void {
+  const gzip = head[0] === 0x1f && head[1] === 0x8b
+  const zstd = head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd
+  if (gzip || zstd)
+    throw new SourceError(
+      `stdin is compressed: pipe it through ${gzip ? 'zcat' : 'zstdcat'}, or give the file instead`,
+    )
 }

@@ -22,13 +22,12 @@ import { filesOf, openTokenWriter } from '../tokens/write/open.js'
 import type { TokenWriter } from '../tokens/write/writer.js'
 import { describe, type EncodeSetup, encoder } from './encode.js'
 import { findInputs, type Input } from './inputs.js'
-import { joinParts } from './join.js'
 import { type Facts, Journal } from './journal.js'
 import type { TokenizeOptions, TokenizeResult } from './options.js'
-import { type Part, partDtype } from './parts.js'
-import { type Plan, planTasks, type Task } from './plan.js'
+import { type Part, type PartDtype, PartReader, partDtype } from './parts.js'
+import { blocksOf, type Plan, planTasks, type Task } from './plan.js'
 import { LineNumbers } from './read/lines.js'
-import { blocksOf } from './stdin.js'
+import { Shuffle } from './shuffle.js'
 
 /** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
@@ -254,4 +253,44 @@ function diskFull(out: string, cause: unknown): SourceError {
           'room for the parts and the result, which are about equally large',
     { file, cause },
   )
+}
+
+export async function joinParts(
+  parts: readonly Part[],
+  folder: string,
+  dtype: PartDtype,
+  writer: TokenWriter,
+  { shuffle, onProgress }: Pick<TokenizeOptions, 'shuffle' | 'onProgress'>,
+): Promise<void> {
+  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0)
+  const documents = parts.reduce((sum, part) => sum + part.documents, 0)
+  /** Ctrl-C and progress get their turn. */
+  const breathe = (what: 'joining' | 'shuffling', done: number): Promise<void> => {
+    onProgress?.({ what, done, total: tokens, unit: 'tokens', tokens: done })
+    return new Promise(setImmediate)
+  }
+  const reader = new PartReader(folder, dtype)
+  let done = 0
+  const each = async (what: 'joining' | 'shuffling', take: TokenWriter['document']): Promise<void> => {
+    for (const part of parts) {
+      reader.read(part, take)
+      await breathe(what, (done += part.tokens))
+    }
+  }
+  const write = writer.document.bind(writer)
+  if (shuffle === undefined) return each('joining', write)
+  const shuffled = new Shuffle({ ...shuffle, documents, tokens, folder })
+  try {
+    await each('shuffling', shuffled.add.bind(shuffled))
+    let written = 0
+    await shuffled.each(
+      (tokens, from, to) => {
+        write(tokens, from, to)
+        written += to - from
+      },
+      () => breathe('joining', written),
+    )
+  } finally {
+    shuffled.close()
+  }
 }

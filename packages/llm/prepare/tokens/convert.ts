@@ -8,8 +8,7 @@ import { goThrough, type Stretch } from './go-through.js'
 import { listsDocuments } from './statistics.js'
 import { keeping, Marking, streaming } from './transfer.js'
 import type { MegatronWriter } from './write/megatron-writer.js'
-import { dtypesOf, filesOf, openTokenWriter } from './write/open.js'
-import { checkRoom, explainRoom } from './write/room.js'
+import { checkRoom, dtypesOf, explainRoom, filesOf, openTokenWriter } from './write/open.js'
 import type { WriterOptions, Written } from './write/writer.js'
 
 export interface ConvertOptions extends WriterOptions {

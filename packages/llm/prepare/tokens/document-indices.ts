@@ -1,7 +1,7 @@
 /** The document indices of an .idx, in their order: which sequences make one of Megatron's documents. Read in pieces. */
 import { SourceError } from '../../../core/basics/errors.js'
-import { readRange } from '../../../core/store/access.js'
 import type { Stores } from '../../../core/store/stores.js'
+import { readIndex } from '../../tokens/formats/borders/indexed.js'
 import { indexPlaces } from '../../tokens/formats/megatron.js'
 import type { TokenIndex } from '../../tokens/formats/token-file.js'
 
@@ -25,12 +25,10 @@ export class DocumentIndices {
 
   private async load(i: number): Promise<number> {
     const { index, words, values } = this
-    const { path: file, version: was, documents } = index
     const first = i - (i % PIECE)
-    const count = Math.min(PIECE, documents + 1 - first)
-    const into = Buffer.from(words.buffer, 0, 8 * count)
+    const count = Math.min(PIECE, index.documents + 1 - first)
     const offset = indexPlaces(index).documentIndices + 8 * first
-    await readRange(this.stores, { file, offset, length: into.length, was }, into)
+    await readIndex(index, this.stores, Buffer.from(words.buffer, 0, 8 * count), offset)
     for (let k = 0; k < count; k++) values[k] = words[2 * k] + 2 ** 32 * (words[2 * k + 1] | 0)
     this.first = first
     return values[i - first]

@@ -1,7 +1,6 @@
 /** Counts and lengths of the documents of token files. */
 import type { OpenContext } from '../../../core/source/source.js'
-import { openDocuments } from '../../tokens/formats/documents.js'
-import { documentLengths } from '../../tokens/formats/lengths.js'
+import { documentLengths, openDocuments } from '../../tokens/formats/documents.js'
 import type { TokenDtype, TokenFile, TokenFormat } from '../../tokens/formats/token-file.js'
 
 /** What is told of a file. Lengths are in tokens. */

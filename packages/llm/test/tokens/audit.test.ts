@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/engine.js'
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { documentsOf, writeMegatron, writeNanogpt } from '../../../../test/support/tokens.js'
-import { phaseOf } from '../../tokens/rows/phase.js'
+import { phaseOf } from '../../tokens/rows/concat-rows.js'
 
 process.env.MILLRACE_CACHE = temporaryFolder()
 

@@ -173,7 +173,7 @@ describe('when it is opened', () => {
       'stream.bin',
       Buffer.concat([Buffer.from('ffffffff78000000100000000000', 'hex'), noise(400)]),
       {},
-      /an Arrow stream, not a file of tokens/,
+      /of the format "arrow" by its first bytes, not a file of tokens/,
     ],
     ['text.bin', text, {}, /text\.bin is text \("\{\\"text\\":/],
     ['text.bin', 'Grüße aus Zürich, '.repeat(300), { dtype: 'u16' }, /is text .*millrace tokenize/],

@@ -13,7 +13,7 @@ import {
   writeNanogpt,
 } from '../../../../test/support/tokens.js'
 import type { TokensJson } from '../../../core/define/token-types.js'
-import { phaseOf } from '../../tokens/rows/phase.js'
+import { phaseOf } from '../../tokens/rows/concat-rows.js'
 
 /** What rows of a stream are, by the rule itself. */
 function oracle(

@@ -20,9 +20,13 @@ import { temporaryFolder, writeFiles } from '../../../../test/support/folder.js'
 import { SlowStore } from '../../../../test/support/slow-store.mjs'
 import { ChangedError } from '../../../core/basics/errors.js'
 import { addStore } from '../../../core/store/stores.js'
-import { attachDocuments, type DocumentMarks, openDocuments } from '../../tokens/formats/documents.js'
+import {
+  attachDocuments,
+  type DocumentMarks,
+  documentLengths,
+  openDocuments,
+} from '../../tokens/formats/documents.js'
 import type { TokenFileOptions } from '../../tokens/formats/found.js'
-import { documentLengths } from '../../tokens/formats/lengths.js'
 import { openTokenFiles } from '../../tokens/formats/open.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/tokens')

@@ -6,9 +6,8 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { survives } from '../../../../test/support/fuzz.js'
 import { verifyTokens } from '../../prepare/tokens/verify/verify.js'
-import { attachDocuments, openDocuments } from '../../tokens/formats/documents.js'
+import { attachDocuments, documentLengths, openDocuments } from '../../tokens/formats/documents.js'
 import type { TokenFileOptions } from '../../tokens/formats/found.js'
-import { documentLengths } from '../../tokens/formats/lengths.js'
 import { openTokenFiles } from '../../tokens/formats/open.js'
 
 const golden = (name: string): Buffer =>

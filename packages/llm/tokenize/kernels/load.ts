@@ -1,6 +1,5 @@
 /** The kernel of the tokenizer, in WebAssembly, with a memory of its own. */
 import { readFileSync } from 'node:fs'
-import type { Tables } from './tables.js'
 
 const PAGE = 64 << 10
 /** What WebAssembly can address. */
@@ -75,4 +74,23 @@ export function useWordTables({ code }: Kernel, at: number): number {
 
 function pagesOf(bytes: number): number {
   return Math.ceil(bytes / PAGE)
+}
+
+export interface Tables {
+  /** Classes of characters: places of blocks, and blocks. */
+  places: number
+  blocks: number
+  bytes: number
+  /** 0: words are made of characters. */
+  firstPairs: number
+  pairs: number
+  pairsMask: number
+  made: number
+  /** 0: words are always merged. */
+  whole: number
+  wholeMask: number
+  /** By token: where its bytes begin, and those bytes. */
+  starts: number
+  spelled: number
+  end: number
 }

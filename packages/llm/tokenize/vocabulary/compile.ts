@@ -3,8 +3,7 @@
  * them each table lies.
  */
 import { inflateRawSync } from 'node:zlib'
-import { newKernel } from '../kernels/load.js'
-import type { Tables } from '../kernels/tables.js'
+import { newKernel, type Tables } from '../kernels/load.js'
 import { CLASS_TABLE } from '../scan/class-table.js'
 import { PATTERNS } from '../scan/patterns.js'
 import type { AddedToken, Model, Prefix } from './model.js'

@@ -4,8 +4,14 @@
  */
 import { SourceError } from '../../../core/basics/errors.js'
 import type { PatternName } from '../scan/patterns.js'
-import { BYTE_LETTERS, bytesOfLetters } from './byte-letters.js'
-import { type AddedToken, MOST_RANKS, MOST_TOKENS, type Model } from './model.js'
+import {
+  type AddedToken,
+  BYTE_LETTERS,
+  bytesOfLetters,
+  MOST_RANKS,
+  MOST_TOKENS,
+  type Model,
+} from './model.js'
 import { BLANK, type Json, stepsIn } from './steps.js'
 
 /** The file, parsed. */

@@ -4,7 +4,7 @@
  */
 import { SourceError } from '../../../core/basics/errors.js'
 import { formatByStart, formatOf } from '../../../core/source/find/formats.js'
-import { foreignKind } from '../../../formats/lines/foreign.js'
+import { type Foreign, foreignKind } from '../../../formats/foreign.js'
 import type { Found, TokenFileOptions } from './found.js'
 import { TOKEN_BYTES } from './token-file.js'
 
@@ -14,23 +14,11 @@ export const FIRST_BYTES = 4096
 const TEXT_BYTES = 64
 
 /** Compressed files, pictures and others, which `foreignKind` does not know: text may be compressed so. */
-const OTHERS: readonly { begins: RegExp; what: string; todo: string }[] = [
+const OTHERS: readonly Foreign[] = [
   { begins: /^1f8b08[01]/, what: 'compressed with gzip', todo: 'unpack it (gunzip -k FILE)' },
   { begins: /^28b52ffd/, what: 'compressed with zstd', todo: 'unpack it (unzstd FILE)' },
   { begins: /^89504e470d0a1a0a/, what: 'a PNG picture', todo: 'name files of tokens' },
   { begins: /^ffd8ff[c-f].....4(?:a464946|5786966)/, what: 'a JPEG picture', todo: 'name files of tokens' },
-  // The length of its header, u64, and the beginning of JSON.
-  {
-    begins: /^.{6}(?:00){5}7b22/,
-    what: 'a safetensors file',
-    todo: 'use the source of that name, {"safetensors": …}',
-  },
-  // No length, that of the schema, and its first offset.
-  {
-    begins: /^f{8}.[08]..0000(?:10|0c)00/,
-    what: 'an Arrow stream',
-    todo: 'use the source of that name, {"arrow": …}',
-  },
   {
     begins: /^53514c69746520666f72/,
     what: 'a database of SQLite',
@@ -61,7 +49,7 @@ export function refuseForeign(
       `use the source of that name, {"${known}": …}, or make tokens of its text (millrace tokenize)`,
     )
   }
-  const kind = foreignKind(head) ?? foreignKind(head, OTHERS)
+  const kind = known === undefined ? foreignKind(head, OTHERS) : undefined
   if (kind !== undefined) throw refuse(kind.what, kind.todo)
   // Bytes are tokens of models that have no other.
   if (dtype !== 'u8' && isText(head))

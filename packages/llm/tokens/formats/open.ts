@@ -10,9 +10,7 @@ import { FIRST_BYTES, refuseForeign } from './foreign.js'
 import { type Found, type ReadFormat, readerOf, type TokenFileOptions } from './found.js'
 import { isLlmc, readLlmc } from './llmc.js'
 import { readMegatron } from './megatron.js'
-import { readNanogpt } from './nanogpt.js'
-import { readNpy } from './npy.js'
-import { readOlmo } from './olmo.js'
+import { readNanogpt, readNpy, readOlmo } from './plain.js'
 import type { TokenFile, TokenFormat } from './token-file.js'
 
 const FORMATS: Readonly<Record<TokenFormat, ReadFormat>> = {

@@ -1,16 +1,10 @@
 /** Large tables of Megatron's order, made once and kept as an index in the cache folder, as long as the file and the order are the same. */
-import { createHash } from 'node:crypto'
-import { SourceError } from '../../../core/basics/errors.js'
-import { canonicalJson } from '../../../core/define/hash.js'
 import type { NumberColumn, NumberType } from '../../../core/source/index/columns.js'
-import { IndexFile } from '../../../core/source/index/file.js'
-import { type IndexFound, obtainIndex } from '../../../core/source/index/place.js'
-import { writeIndex } from '../../../core/source/index/write.js'
+import type { IndexFound } from '../../../core/source/index/place.js'
 import type { OpenContext } from '../../../core/source/source.js'
 import type { TokenFile } from '../formats/token-file.js'
-import { stampOf } from '../pack/kept-pack.js'
+import { attachKept, obtainTables, stampOf } from '../kept-tables.js'
 
-const KIND = 'tokens megatron'
 /** Changes when the columns do. */
 const FORMAT = 1
 /** Bytes that are written at a time. */
@@ -46,40 +40,23 @@ export interface MegatronMeta {
 }
 
 /** The tables of an order that was kept, or newly made. */
-export async function obtainTables(
-  file: TokenFile,
+export async function obtainOrder(
+  { path, size, begin, dtype, version, index }: TokenFile,
   order: unknown,
   make: () => Promise<{ tables: MegatronTables; meta: MegatronMeta }>,
-  { check, notice }: OpenContext,
+  context: OpenContext,
 ): Promise<{ index: IndexFound; meta: MegatronMeta }> {
-  const { path, size, begin, dtype, version, index } = file
-  const data = [
-    FORMAT,
-    order,
-    size,
-    begin,
-    dtype,
-    stampOf(version),
-    index?.size,
-    index && stampOf(index.version),
-  ]
-  const about = createHash('sha256').update(canonicalJson(data)).digest('hex').slice(0, 32)
-  const found = await obtainIndex({
-    data: `${path}.${about.slice(0, 12)}.megatron`,
-    problem: ({ kind, meta }) =>
-      kind === KIND && meta.about === about ? undefined : 'it was made for another file or order',
-    doubted: check === 'nothing',
-    notice,
-    build: async target => {
-      const { tables, meta } = await make()
-      const columns = Object.entries(TYPES).map(([name, type]): [string, NumberColumn] => [
-        name,
-        columnOf(type, tables[name as keyof MegatronTables]),
-      ])
-      writeIndex(target, KIND, meta.count, { about, ...meta }, Object.fromEntries(columns))
-    },
-  })
-  return { index: found, meta: found.header.meta as unknown as MegatronMeta }
+  const side = [index?.size, index && stampOf(index.version)]
+  const about = [FORMAT, order, size, begin, dtype, stampOf(version), ...side]
+  const columns = async () => {
+    const { tables, meta } = await make()
+    const all = Object.entries(TYPES).map(([name, type]): [string, NumberColumn] => [
+      name,
+      columnOf(type, tables[name as keyof MegatronTables]),
+    ])
+    return { count: meta.count, meta, columns: Object.fromEntries(all) }
+  }
+  return obtainTables({ kind: 'tokens megatron', path, about, beside: false, make: columns }, context)
 }
 
 function columnOf(type: NumberType, table: NumberTable): NumberColumn {
@@ -96,15 +73,8 @@ function columnOf(type: NumberType, table: NumberTable): NumberColumn {
 }
 
 /** Maps the tables: threads share their memory. */
-export function keptTables({ path, checksum }: { path: string; checksum: number }): MegatronTables {
-  const index = new IndexFile(path, true)
-  if (index.header.checksum !== checksum)
-    throw new SourceError(
-      `${path}, where Megatron's order is kept, was replaced during the run: start again`,
-      {
-        file: path,
-      },
-    )
+export function keptTables(kept: { path: string; checksum: number }): MegatronTables {
+  const index = attachKept(kept, "where Megatron's order is kept,")
   const tables = Object.keys(TYPES).map(name => [name, index.numbers(name)])
   return Object.fromEntries(tables) as MegatronTables
 }

@@ -2,15 +2,14 @@
 import { SourceError } from '../../../core/basics/errors.js'
 import type { TokenShape } from '../../../core/define/check/tokens/fields.js'
 import type { OpenContext } from '../../../core/source/source.js'
-import { readRange } from '../../../core/store/access.js'
 import { Stores, schemeOf } from '../../../core/store/stores.js'
-import { goThroughIndex } from '../formats/borders/scan-index.js'
+import { goThroughIndex } from '../formats/borders/indexed.js'
 import { bordersDigest } from '../formats/documents.js'
 import type { TokenFile, TokenIndex } from '../formats/token-file.js'
 import type { MegatronData } from '../rows/megatron-rows.js'
 import type { OpenedRows } from '../rows/open-rows.js'
 import { gptIndex } from './gpt-index.js'
-import { type MegatronMeta, type MegatronTables, obtainTables } from './kept.js'
+import { type MegatronMeta, type MegatronTables, obtainOrder } from './kept.js'
 import { splitRange } from './split.js'
 
 const PARTS = ['train', 'valid', 'test']
@@ -46,7 +45,7 @@ export async function megatronRows(
   if (entries >= large) {
     const { path, sequences: count } = file.index
     const borders = schemeOf(path) === undefined ? bordersDigest([{ by: 'index', count, file }]) : []
-    const { index, meta } = await obtainTables(file, [order, length, borders], make, context)
+    const { index, meta } = await obtainOrder(file, [order, length, borders], make, context)
     const { bytes, checksum } = index.header
     made = { tables: { path: index.path, checksum }, meta, bytes }
   } else {
@@ -95,10 +94,8 @@ async function documentsOf(
   const lengths = new Uint32Array(new SharedArrayBuffer(4 * (to - from)))
   let tokens = 0
   using stores = new Stores()
-  const { path, version: was, sequences } = file.index as TokenIndex
-  const read = (into: Buffer, offset: number): Promise<void> =>
-    readRange(stores, { file: path, offset, length: into.length, was }, into)
-  await goThroughIndex(file, read, (first, some, begins) => {
+  const { sequences } = file.index as TokenIndex
+  await goThroughIndex(file, stores, (first, some, begins) => {
     for (let i = Math.max(0, from - first); i < Math.min(some.length, to - first); i++) {
       starts[first + i - from] = begins[i]
       lengths[first + i - from] = some[i]

@@ -1,7 +1,6 @@
 /** The documents of all files, counted through them, while they are packed: 4 bytes each. */
 import type { OnProgress } from '../../../core/source/source.js'
-import { attachDocuments, type OpenedDocuments } from '../formats/documents.js'
-import { documentLengths } from '../formats/lengths.js'
+import { attachDocuments, documentLengths, type OpenedDocuments } from '../formats/documents.js'
 import type { Choice } from './choice.js'
 
 export class Corpus {

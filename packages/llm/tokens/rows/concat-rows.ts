@@ -2,8 +2,9 @@
  * Rows that are cut out of the stream: row r begins at token r · length + phase. With the shift here it has one token more than
  * it has places, which is the last target and the next row's first input.
  */
+
+import { hashText, Random } from '../../../core/basics/random.js'
 import type { Stretches } from '../token-rows.js'
-import { phaseOf } from './phase.js'
 import type { RowPlace, RowPlaces } from './row-places.js'
 import { Stream, type StreamRuns } from './stream.js'
 
@@ -62,4 +63,11 @@ export class ConcatRows implements RowPlaces {
     }
     return this.phases[way]
   }
+}
+
+const PHASE_KEY = hashText('phase of tokens')
+
+/** From 0 to `length` − 1. */
+export function phaseOf(seed: number, epoch: number, length: number): number {
+  return new Random().key(seed, epoch, 0, PHASE_KEY).int(length)
 }

@@ -11,8 +11,8 @@ import { readCorpus } from '../pack/corpus.js'
 import { obtainPack } from '../pack/kept-pack.js'
 import { packRules } from '../pack/places.js'
 import { type ConcatData, concatCount } from './concat-rows.js'
-import type { KeptRows } from './kept-rows.js'
 import type { MegatronData } from './megatron-rows.js'
+import type { KeptRows } from './packed-rows.js'
 import { type StreamRuns, streamOf } from './stream.js'
 
 export interface OpenedRows {

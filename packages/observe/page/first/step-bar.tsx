@@ -1,11 +1,12 @@
 /** One step as one bar: how much of it is training, and what the rest went into. */
+import { PART_NAMES } from '../../account/parts.js'
 import type { Parts } from '../../evidence.js'
 import { ms, percent } from '../../verdict/units.js'
 import { fill, Legend } from '../legend.js'
 import type { State } from '../state/store.js'
 import { windowOf, worstOf, worstRecord } from '../state/worst.js'
 import { NBSP } from '../words/format.js'
-import { PARTS, partWords, shortWords } from '../words/parts.js'
+import { partWords, shortWords } from '../words/parts.js'
 
 /** Parts below this are not shown (0…1); from the second on, a name fits into the bar. */
 const SEEN = 0.005
@@ -27,7 +28,7 @@ export function StepBar({ state }: { state: State }) {
   const { map, open, read } = seen?.accounting.makers.work ?? { map: 0, open: 0, read: 0 }
   const stage = seen?.accounting.makers.stage ?? null
   const words = partWords(stage, { workers: workersOf(state), map: map > open + read })
-  const shown = PARTS.filter(part => part === 'ideal' || parts[part] >= SEEN)
+  const shown = PART_NAMES.filter(part => part === 'ideal' || parts[part] >= SEEN)
   const many = (state.hello?.run?.world ?? 1) > 1
   return (
     <section class="step" aria-labelledby="step-title">
@@ -68,7 +69,7 @@ interface Bar {
 
 /** A step as a bar of its parts. */
 export function PartsBar({ parts, words, short, width = 1 }: Bar) {
-  const seen = PARTS.filter(part => parts[part] >= SEEN)
+  const seen = PART_NAMES.filter(part => parts[part] >= SEEN)
   return (
     <div
       class="bar"
@@ -76,7 +77,7 @@ export function PartsBar({ parts, words, short, width = 1 }: Bar) {
       aria-label={seen.map(part => `${words[part]} ${percent(parts[part])}`).join(', ')}
       style={{ width: `${100 * width}%` }}
     >
-      {PARTS.map(part => (
+      {PART_NAMES.map(part => (
         <span
           key={part}
           class={`part ${part}`}

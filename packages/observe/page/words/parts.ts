@@ -1,26 +1,10 @@
 /** The parts of a step in plain words. */
+import { PART_NAMES, PARTS, partName } from '../../account/parts.js'
 import type { MakerWork, Parts } from '../../evidence.js'
 
-/** In the order in which a bar shows them. */
-export const PARTS: readonly (keyof Parts)[] = [
-  ...(['ideal', 'slowed', 'handOver', 'transfer'] as const),
-  ...(['running', 'queued', 'blocked', 'noSlot'] as const),
-]
-
-/** Short names, within the bar. */
+/** Short names, within the bar. `stage`: what workers do most. */
 export function shortWords(stage: keyof MakerWork | null): Record<keyof Parts, string> {
-  return { ...SHORT, running: stage === null ? SHORT.running : WORK[stage] }
-}
-
-const SHORT: Record<keyof Parts, string> = {
-  ideal: 'training',
-  slowed: 'slowed',
-  handOver: 'hand-over',
-  transfer: 'copy',
-  running: 'making batches',
-  queued: 'no core',
-  blocked: 'storage',
-  noSlot: 'no slot',
+  return wordsOf(part => (part === 'running' && stage !== null ? WORK[stage] : PARTS[part].word))
 }
 
 const WORK: Record<keyof MakerWork, string> = {
@@ -32,22 +16,27 @@ const WORK: Record<keyof MakerWork, string> = {
   close: 'closing batches',
 }
 
-/** The name of each part of a step, for the legend. */
+/** The name of each part, and what the trainer does in it, for the legend. */
 export function partWords(
   stage: keyof MakerWork | null,
   /** `map`: whether it is a function of the user that is waited for; null: it may be. */
   { workers, map }: { workers: number; map: boolean | null },
 ): Record<keyof Parts, string> {
-  const who = workers === 0 ? 'the trainer itself' : 'workers'
-  const were = workers === 0 ? 'was' : 'were'
-  return {
-    ideal: 'training',
-    slowed: 'training, but slower than alone',
-    handOver: 'batch ready, being taken over',
-    transfer: 'batch being copied to the GPU',
-    running: `${who} ${were} ${stage === null ? 'making batches' : WORK[stage]}`,
-    queued: `${who} waited for a core`,
-    blocked: `${who} waited for ${map === null ? 'the storage or a function' : map ? 'your function' : 'the storage'}`,
-    noSlot: `${who} had no free slot`,
-  }
+  return wordsOf(part => {
+    if (workers === 0) return partName(part, workers)
+    const { help } = PARTS[part]
+    if (part === 'running' && stage !== null) return help.replace('busy with a batch', WORK[stage])
+    if (part !== 'blocked' || map === null) return help
+    return help.replace('storage or a function', map ? 'your function' : 'the storage')
+  })
+}
+
+function wordsOf(say: (part: keyof Parts) => string): Record<keyof Parts, string> {
+  return Object.fromEntries(PART_NAMES.map(part => [part, say(part)])) as Record<keyof Parts, string>
+}
+
+/** The colours of the parts, for the style sheet. */
+export function colourRules(): string {
+  const rules = (theme: 0 | 1) => PART_NAMES.map(part => `--${part}: ${PARTS[part].colour[theme]};`).join(' ')
+  return `:root { ${rules(0)} }\n:root[data-theme="dark"] { ${rules(1)} }`
 }

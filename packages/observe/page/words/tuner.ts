@@ -1,6 +1,7 @@
 /** What the tuner did, in words and signs. */
 import { decoderPlace } from '../../../core/basics/decoder.js'
-import type { Knob, TunerDecision } from '../../live/decision.js'
+import type { Knob } from '../../../core/deliver/ring-tuner.js'
+import type { TunerDecision } from '../../live/decision.js'
 import { gain, percent } from '../../verdict/units.js'
 
 export const MARKS: Record<TunerDecision['event'], { sign: string; word: string }> = {
@@ -18,7 +19,6 @@ const KNOBS: Record<Knob, string> = {
   claim: 'rows a claim',
   ahead: 'rows hinted ahead',
   decode: 'decoding on',
-  binding: 'binding',
 }
 
 export function eventWords(event: TunerDecision['event']): string {

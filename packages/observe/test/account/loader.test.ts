@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { feedingOf, feedModule, using } from '../../../../test/support/engine.js'
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { LONGEST_WAIT, until } from '../../../../test/support/until.js'
-import { RunAccount } from '../../../core/deliver/node/run-account.js'
 import { attachSpans } from '../../../core/spans/attach.js'
 import { monotonicMs } from '../../../core/spans/clock.js'
 import { account } from '../../account/account.js'
 import { collect } from '../../account/collect.js'
+import { LoopAccount } from '../../account/loop-account.js'
 import { PART_NAMES } from '../../account/parts.js'
 import { spansOfLoader } from '../../account/source.js'
 import type { Accounting } from '../../evidence.js'
@@ -120,34 +120,35 @@ test('garbage collections of workers that call functions are told', async () => 
   })
 })
 
+/** What the loader says of itself. */
+const BESIDE = { workers: 1, depth: 4, slotBytes: 1, rank: 0, world: 1 }
+
 describe('times of a step', () => {
   /** A step at 1000 ms that is asked for, complete, on the device, got, and done at these times. */
-  async function parts(completed: number, arrived: number, got: number, done: number) {
-    const run = new RunAccount()
-    await run.load()
+  function parts(completed: number, arrived: number, got: number, done: number) {
+    const run = new LoopAccount(monotonicMs(), false)
     run.handed(1, { asked: 0, completed: 0, arrived: 0, got: 0, samples: 1, stepInEpoch: 0, mark: 'first' })
     run.stepped(1)
     run.handed(1, { asked: 10, completed, arrived, got, samples: 1, stepInEpoch: 1, mark: undefined })
     run.stepped(done)
-    return run.evidence({}).steps.find(step => !step.first)
+    return run.evidence(BESIDE).steps.find(step => !step.first)
   }
 
-  test('a batch that was complete before it was asked for is hand-over alone', async () => {
-    expect(await parts(4, 4, 12, 20)).toMatchObject({ supply: 0, transfer: 0, handOver: 2, compute: 8 })
+  test('a batch that was complete before it was asked for is hand-over alone', () => {
+    expect(parts(4, 4, 12, 20)).toMatchObject({ supply: 0, transfer: 0, handOver: 2, compute: 8 })
   })
 
-  test('until it is complete it is supply', async () => {
-    expect(await parts(15, 15, 16, 20)).toMatchObject({ supply: 5, transfer: 0, handOver: 1, compute: 4 })
+  test('until it is complete it is supply', () => {
+    expect(parts(15, 15, 16, 20)).toMatchObject({ supply: 5, transfer: 0, handOver: 1, compute: 4 })
   })
 
-  test('until it is on the device it is transfer', async () => {
-    expect(await parts(5, 13, 14, 20)).toMatchObject({ supply: 0, transfer: 3, handOver: 1, compute: 6 })
-    expect(await parts(12, 13, 14, 20)).toMatchObject({ supply: 2, transfer: 1, handOver: 1 })
+  test('until it is on the device it is transfer', () => {
+    expect(parts(5, 13, 14, 20)).toMatchObject({ supply: 0, transfer: 3, handOver: 1, compute: 6 })
+    expect(parts(12, 13, 14, 20)).toMatchObject({ supply: 2, transfer: 1, handOver: 1 })
   })
 
-  test('garbage collections count as far as they fell on a wait', async () => {
-    const run = new RunAccount()
-    await run.load()
+  test('garbage collections count as far as they fell on a wait', () => {
+    const run = new LoopAccount(monotonicMs(), false)
     run.handed(1, {
       asked: 10,
       completed: 4,
@@ -160,12 +161,12 @@ describe('times of a step', () => {
     run.stepped(20)
     run.collected(12, 6)
     run.collected(15, 5)
-    expect(account(run.evidence({})).gcMs).toBe(2)
-    expect(account(run.evidence({})).host?.seconds).toBeGreaterThanOrEqual(0)
+    expect(account(run.evidence(BESIDE)).gcMs).toBe(2)
+    expect(account(run.evidence(BESIDE)).host?.seconds).toBeGreaterThanOrEqual(0)
     run.close()
   })
 
-  test('a clock that differs a little never makes a part negative', async () => {
-    expect(await parts(30, 40, 14, 20)).toMatchObject({ supply: 4, transfer: 0, handOver: 0, compute: 6 })
+  test('a clock that differs a little never makes a part negative', () => {
+    expect(parts(30, 40, 14, 20)).toMatchObject({ supply: 4, transfer: 0, handOver: 0, compute: 6 })
   })
 })

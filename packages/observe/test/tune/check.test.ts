@@ -1,9 +1,10 @@
 /** A check of one change: what it sets when, and what it makes of the rates that it sees. */
 import { describe, expect, test } from 'vitest'
 import { simulate } from '../../../../test/support/simulated/simulate.js'
+import type { Setting } from '../../../core/deliver/ring-tuner.js'
 import { account } from '../../account/account.js'
 import { Check, type CheckResult } from '../../tune/check.js'
-import type { Candidate, Room, Seen, Setting } from '../../tune/seen.js'
+import type { Candidate, Room, Seen } from '../../tune/seen.js'
 
 const room: Room = { workers: 64, depth: 32, claim: null, freeBytes: 2 ** 34, workerBytes: 2 ** 25 }
 const candidate: Candidate = {

@@ -4,8 +4,9 @@
  */
 
 import { Plant, type PlantSetting, type PlantWorkload } from '../../../../test/support/simulated/plant.js'
+import type { Knob } from '../../../core/deliver/ring-tuner.js'
 import type { Evidence, MakerSlice } from '../../evidence.js'
-import type { Knob, TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/decision.js'
 
 /** As packages/observe/tune/seen.ts has it. */
 export interface Seen {

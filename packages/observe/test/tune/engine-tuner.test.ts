@@ -1,15 +1,13 @@
 /** The tuner at work: rings that come and go while something is tried. */
 import { describe, expect, test } from 'vitest'
-import { EngineTuner, type TunedRing } from '../../tune/engine-tuner.js'
-import type { Setting } from '../../tune/seen.js'
+import type { Setting, TunedRing } from '../../../core/deliver/ring-tuner.js'
+import { EngineTuner } from '../../tune/engine-tuner.js'
 
 function ringOf(id: number, set: Setting[]): TunedRing {
   return {
     ...{ id, run: `run ${id}`, feed: `feed ${id}`, trainer: process.pid, slotBytes: 1, mostDepth: 8 },
     may: { workers: true, depth: true, claim: true, decoder: false },
-    spans: () => undefined,
-    claim: () => null,
-    now: () => ({ workers: 3, depth: 4, ahead: 0, decoder: 20 }),
+    now: () => ({ workers: 3, depth: 4, ahead: 0, decoder: 20, claim: { rows: 1, least: 1, most: 1 } }),
     set: setting => void set.push(setting),
   }
 }

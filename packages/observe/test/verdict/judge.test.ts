@@ -5,11 +5,13 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { simulate } from '../../../../test/support/simulated/simulate.js'
-import type { Diagnosis, Evidence, VerdictName } from '../../evidence.js'
+import { account } from '../../account/account.js'
+import { PART_NAMES } from '../../account/parts.js'
+import type { Accounting, Diagnosis, Evidence, Parts, VerdictName } from '../../evidence.js'
 import { judge } from '../../verdict/judge.js'
 import { bestFirst } from '../../verdict/remedies.js'
 import { gain } from '../../verdict/units.js'
-import { explain, sentence } from '../../verdict/words.js'
+import { epochLine, explain, progressLine, sentence } from '../../verdict/words.js'
 import { HOST, type Made, made } from './made.js'
 
 const SLOW = { supply: 10 }
@@ -854,3 +856,46 @@ function uneven(e: Evidence): Evidence {
 function rank(rank: number, capacity: number) {
   return { rank, steps: 200, supplyMs: 10, computeMs: 20, capacity }
 }
+
+describe('lines on a run', () => {
+  const accounting = (lost: number, part: keyof Parts = 'running', steps = 200): Accounting => {
+    const parts = Object.fromEntries(PART_NAMES.map(name => [name, name === part ? lost : 0]))
+    return { ...account(made()), steps, lost, parts: { ...parts, ideal: 1 - lost } as unknown as Parts }
+  }
+  const diagnosis = (verdict: Diagnosis['verdict'], second: Diagnosis['second'] = 'blocked'): Diagnosis => ({
+    ...judge(made({ step: SLOW, running: 0.98 })),
+    ...{ verdict, second, lost: 0.31 },
+  })
+
+  test('an epoch: what was lost, and to what', () => {
+    const line = (a: Accounting, d: Diagnosis) => epochLine(a, d).line
+    expect(line(accounting(0.012), diagnosis('compute-bound'))).toBe('compute-bound (1.2 % lost)')
+    expect(line(accounting(0.024, 'running', 6), diagnosis('inconclusive'))).toBe(
+      'compute-bound (2.4 % lost)',
+    )
+    expect(line(accounting(0.31), diagnosis('under-parallel'))).toMatch(
+      /^lost 31\.0 %, mostly to waiting for workers that are busy with a batch: 2 workers can't .*\S[^.]$/,
+    )
+    expect(line(accounting(0.31, 'blocked'), diagnosis('inconclusive'))).toBe(
+      'lost 31.0 %, mostly to waiting for workers that wait for storage or a function',
+    )
+    const unseen = 'lost 98.0 %: too little was seen to say why'
+    expect(line(accounting(0.98), diagnosis('inconclusive', null))).toBe(unseen)
+    expect(line(accounting(0.98, 'noSlot'), diagnosis('inconclusive'))).toBe(unseen)
+    expect(epochLine(accounting(0.31, 'running', 0), diagnosis('inconclusive'))).toEqual({
+      line: null,
+      certain: true,
+    })
+    const certain = [diagnosis('hand-over'), diagnosis('inconclusive')]
+    expect(certain.map(d => epochLine(accounting(0.31), d).certain)).toEqual([true, false])
+  })
+
+  test('a run that goes on: rate of loss, and the cause where one is known', () => {
+    expect(progressLine(accounting(0.081), diagnosis('under-parallel'))).toMatch(
+      /^lost 8\.1 %: 2 workers can't [^.]*$/,
+    )
+    expect(progressLine(accounting(0.081), diagnosis('inconclusive'))).toBe('lost 8.1 %')
+    expect(progressLine(accounting(0.001), diagnosis('compute-bound'))).toBe('lost 0.1 %')
+    expect(progressLine(accounting(0.081, 'running', 0), diagnosis('inconclusive'))).toBeNull()
+  })
+})

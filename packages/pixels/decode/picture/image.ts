@@ -9,14 +9,8 @@
  * - EXIF orientation is applied, unless the stored picture is asked for; sizes and boxes are those of what comes out;
  * - of several frames the first one is taken.
  */
-import { BudgetError, DecodeError, MillraceError, MissingError } from '../../../core/basics/errors.js'
-import { libraryVersion as turbojpegVersion } from '../../../core/system/codecs/turbojpeg-library.js'
-import {
-  decodeWithVips,
-  readVipsHeader,
-  type VipsHeader,
-  libraryVersion as vipsVersion,
-} from '../../../core/system/codecs/vips.js'
+import { BudgetError, DecodeError, MillraceError } from '../../../core/basics/errors.js'
+import { decodeWithVips, readVipsHeader, type VipsHeader } from '../../../core/system/codecs/vips.js'
 import type { Workspace } from '../../../core/system/memory/workspace.js'
 import { type Avif, readAvif } from './avif.js'
 import { type BmpHeader, decodeBmp, readBmpHeader } from './bmp.js'
@@ -106,20 +100,6 @@ export function decodeImage(
   const { orientation } = info
   const stored = box && storedBox(box, orientation, info.width, info.height)
   return upright(decodeStored(bytes, info, stored, options, channels, work), orientation, work)
-}
-
-/** Names and versions of the decoders of this installation, for `stats()`. */
-export function decoderVersions(): { jpeg: string; other: string } {
-  return { jpeg: versionOf(turbojpegVersion), other: versionOf(vipsVersion) }
-}
-
-function versionOf(library: () => string): string {
-  try {
-    return library()
-  } catch (error) {
-    if (error instanceof MissingError) return 'not installed'
-    throw error
-  }
 }
 
 function decodeStored(

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../../../test/support/runs.js'
+import { decoderVersions } from '../../../core/deliver/stats.js'
 import { encodeJpeg } from '../../../core/system/codecs/turbojpeg.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import { decodeNpy } from '../../decode/array/npy.js'
-import { decodeImage, decoderVersions, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
+import { decodeImage, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
 import { crop, noise, pixels } from './pictures.js'
 
 const folder = new URL('../../../../test/golden/images/', import.meta.url)

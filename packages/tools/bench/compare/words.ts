@@ -1,21 +1,8 @@
 /** The comparison in one sentence. */
-import type { Parts } from '../../../observe/evidence.js'
+import { PARTS } from '../../../observe/account/parts.js'
 import { count, ms } from '../../../observe/verdict/units.js'
 import { areTooFew, changeText, tooFew } from '../change-words.js'
 import { type Kind, mainCause, type Pair, type PartChange } from './blocks.js'
-
-/** What the trainer does, or waits for, in each part. */
-export const PART_NAMES: Record<keyof Parts | 'step', string> = {
-  step: 'a step',
-  ideal: 'training',
-  slowed: 'slowed',
-  handOver: 'hand-over',
-  transfer: 'copy to device',
-  running: 'waiting while workers ran',
-  queued: 'waiting while workers queued for a core',
-  blocked: 'waiting while workers were blocked',
-  noSlot: 'waiting while workers had no slot',
-}
 
 export function conclusionOf(kind: Kind, pairs: readonly Pair[]): string {
   const [{ name, comparison, a, b }, ...others] = pairs
@@ -41,7 +28,7 @@ export function conclusionOf(kind: Kind, pairs: readonly Pair[]): string {
 }
 
 function causeText({ part, a, b }: PartChange, step: PartChange): string {
-  return `a step takes ${ms(step.b)} in place of ${ms(step.a)}, most of it by ${PART_NAMES[part]}, ${ms(a)} before and ${ms(b)} now`
+  return `a step takes ${ms(step.b)} in place of ${ms(step.a)}, most of it by ${part === 'step' ? 'a step' : PARTS[part].help}, ${ms(a)} before and ${ms(b)} now`
 }
 
 function capital(text: string): string {

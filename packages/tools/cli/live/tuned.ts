@@ -1,6 +1,7 @@
 /** What the tuner did to a run: what it kept, what it was trying when the run ended, and all decisions for `--json`. */
-import { onDecision } from '../../../core/deliver/tuning.js'
-import type { Knob, TunerDecision } from '../../../observe/live/decision.js'
+import type { Knob } from '../../../core/deliver/ring-tuner.js'
+import type { TunerDecision } from '../../../observe/live/decision.js'
+import { EngineTuner } from '../../../observe/tune/engine-tuner.js'
 import { gain } from '../../../observe/verdict/units.js'
 
 /** Decisions that are kept at most: the latest. A run of days has some thousand. */
@@ -23,7 +24,10 @@ export class Tuned {
   /** Listens to the tuner of this process, until it is told to stop. */
   static listen(): { tuned: Tuned; end: () => void } {
     const tuned = new Tuned()
-    return { tuned, end: onDecision(decision => tuned.add(decision)) }
+    const add = (decision: TunerDecision): void => tuned.add(decision)
+    const { listeners } = EngineTuner.shared()
+    listeners.add(add)
+    return { tuned, end: () => void listeners.delete(add) }
   }
 
   add(decision: TunerDecision): void {

@@ -1,9 +1,9 @@
 /** `millrace compare`: two results of bench or two run logs side by side. */
 
+import { partName } from '../../../observe/account/parts.js'
 import { intervalText, share } from '../../bench/change-words.js'
 import type { Pair } from '../../bench/compare/blocks.js'
 import type { Compared } from '../../bench/compare/compare.js'
-import { PART_NAMES } from '../../bench/compare/words.js'
 import { command } from '../command.js'
 import { right, table } from '../table.js'
 import { count } from '../units.js'
@@ -60,7 +60,7 @@ function partsTable({ comparison }: Pair): string {
   return table(
     ['', ...['A', 'B', 'change', '95 % interval'].map(right), ''],
     [comparison.step, ...comparison.parts].map(({ part, a, b, change, interval, significant }) => [
-      PART_NAMES[part],
+      part === 'step' ? 'a step' : partName(part),
       a.toFixed(2),
       b.toFixed(2),
       signed(change),

@@ -3,7 +3,7 @@
 import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import { version } from '../../../core/basics/version.js'
-import type { FeedJson } from '../../../core/define/types.js'
+import type { FeedJson, SourceJson } from '../../../core/define/types.js'
 import type { ReportData, ReportRun } from '../../../observe/dashboard/view.js'
 import { ms } from '../../../observe/verdict/units.js'
 import { command } from '../command.js'
@@ -61,13 +61,14 @@ export const demo = command({
     const cores = limits.usableCores()
     await makeData(out, values.samples, cores)
     const runs: DemoRun[] = []
-    for (const way of waysToFeed(out, workers)) {
+    const { shardsAt } = await import('../../prepare/pack/tar-writer.js')
+    for (const way of waysToFeed(out, shardsAt(join(out, 'shards', 'demo-*.tar')), workers)) {
       runs.push(await feedTrainer(way, values['step-ms'], values.price))
     }
     const code = tellFailure(await trace?.end())
 
     const feed = join(out, 'feed.json')
-    const relative = feedOf({ tar: 'shards/demo-*.tar' }, 'jpg', 'cls')
+    const relative = feedOf(shardsAt('shards/demo-*.tar'), 'jpg', 'cls')
     writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
     const report = join(out, 'report.html')
     const price = { perHour: values.price }
@@ -141,9 +142,9 @@ interface Way {
   depth: number
 }
 
-function waysToFeed(out: string, workers: number): Way[] {
+function waysToFeed(out: string, packed: SourceJson, workers: number): Way[] {
   const files = feedOf({ folder: join(out, 'pictures') }, 'image', 'label')
-  const shards = feedOf({ tar: join(out, 'shards', 'demo-*.tar') }, 'jpg', 'cls')
+  const shards = feedOf(packed, 'jpg', 'cls')
   const ahead = `made ahead by ${workers === 1 ? 'one worker' : `${workers} workers`}`
   return [
     { name: 'naive', what: 'files, read and decoded between the steps', feed: files, workers: 0, depth: 1 },

@@ -6,7 +6,7 @@
 import { hashKey } from '../../../core/source/index/key-hash.js'
 import { KeySet } from '../../../core/source/index/key-set.js'
 import type { Source } from '../../../core/source/source.js'
-import { splitName } from '../../../formats/tar/samples.js'
+import { foundAs } from './tar-writer.js'
 
 export interface PackedKeys {
   /** For rows whose name another row has: the number behind it, in shared memory; 0 for all others. */
@@ -67,5 +67,5 @@ const CONTROL = /\p{Cc}/gu
 
 function isPlain(key: string): boolean {
   if (/\p{Cc}|^\/|(^|\/)\.\.\//u.test(key)) return false
-  return splitName(`${key}.jpg`)?.key === key
+  return foundAs(`${key}.jpg`) === key
 }

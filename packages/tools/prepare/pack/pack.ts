@@ -25,6 +25,7 @@ import { CLASSES, classNames } from '../class-names.js'
 import { hasSize, Journal } from './journal.js'
 import { type Division, type PackPlan, planPack } from './plan.js'
 import { type PackedShard, shardPacker } from './shard.js'
+import { shardsAt } from './tar-writer.js'
 
 export interface PackOptions {
   out: string
@@ -91,7 +92,7 @@ export async function pack(json: SourceJson, options: PackOptions): Promise<Pack
       const reused = done.size
       await writeShards(manifest, plan, done, journal, { ...options, out })
       const shards = plan.shards.map(shard => done.get(shard.name)!)
-      await openSource({ tar: shards.map(shard => join(out, shard.name)) }, context) // builds the index
+      await openSource(shardsAt(shards.map(shard => join(out, shard.name))), context) // builds the index
       const list = join(out, listName(options.prefix))
       writeWhole(list, `${JSON.stringify(shardList(options.prefix, plan, shards), null, 1)}\n`)
       journal.remove()

@@ -10,8 +10,10 @@
  * A name that ustar can't hold, or a size of 8 GiB and more, is told in a PAX header ("x") before the member.
  */
 
+import type { SourceJson } from '../../../core/define/types.js'
 import { Draft } from '../../../core/system/files/draft.js'
 import { PAX_KEY } from '../../../formats/tar/header.js'
+import { splitName } from '../../../formats/tar/samples.js'
 
 const BLOCK = 512
 const MODE = 0o444
@@ -20,6 +22,12 @@ const OWNER = 'millrace'
 const GREATEST_USTAR_SIZE = 8 * 2 ** 30 - 1
 /** Members are gathered into writes of this size; larger ones go out by themselves. */
 const BUFFER = 4 << 20
+
+/** What reads such shards. */
+export const shardsAt = (paths: string | string[]): SourceJson => ({ tar: paths })
+
+/** The key of the sample that readers find a member in. */
+export const foundAs = (member: string): string | undefined => splitName(member)?.key
 
 /** Where a member's data lies in the shard. */
 export interface MemberPlace {
@@ -98,13 +106,13 @@ export class TarWriter {
 
 /** Bytes that a member takes in a shard, header and padding included. */
 export function memberBytes(name: string, size: number, own?: string): number {
-  const plain = own === undefined && size <= GREATEST_USTAR_SIZE && splitName(name) !== undefined
+  const plain = own === undefined && size <= GREATEST_USTAR_SIZE && ustarName(name) !== undefined
   return (plain ? BLOCK : memberHeader(name, size, own).byteLength) + size + padding(size)
 }
 
 /** Everything that stands before a member's data: its header, and the PAX header where one is needed. */
 export function memberHeader(name: string, size: number, own?: string): Uint8Array {
-  const place = splitName(name)
+  const place = ustarName(name)
   const records: [string, string][] = []
   if (own !== undefined) records.push([PAX_KEY, own])
   if (place === undefined) records.push(['path', name])
@@ -122,7 +130,7 @@ export function memberHeader(name: string, size: number, own?: string): Uint8Arr
 }
 
 /** ustar's way to hold up to 255 bytes: a prefix of folders and the rest. Undefined where it can't. */
-function splitName(name: string): { prefix: string; name: string } | undefined {
+function ustarName(name: string): { prefix: string; name: string } | undefined {
   if (!/^[\x20-\x7e]*$/.test(name)) return undefined // bytes beyond ASCII mean nothing certain in ustar
   if (name.length <= 100) return { prefix: '', name }
   const cut = name.indexOf('/', name.length - 101)

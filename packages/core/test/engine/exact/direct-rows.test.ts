@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../../../test/support/folder.js'
 import type { ParquetSource } from '../../../../formats/parquet/parquet-source.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build/all'
+  process.env.MILLRACE_BUILT = 'build'
 })
 
 const root = temporaryFolder()

@@ -17,7 +17,7 @@ import { writeShards } from '../../../../../test/support/pictures.js'
 import { until } from '../../../../../test/support/until.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build/all'
+  process.env.MILLRACE_BUILT = 'build'
 })
 
 /** As the engine that is built has it. */

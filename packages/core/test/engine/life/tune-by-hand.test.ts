@@ -9,10 +9,11 @@ import {
   open,
 } from '../../../../../test/support/engine.js'
 import { until } from '../../../../../test/support/until.js'
-import type { EngineTuner, TunedRing } from '../../../../observe/tune/engine-tuner.js'
+import type { EngineTuner } from '../../../../observe/tune/engine-tuner.js'
+import type { TunedRing } from '../../../deliver/ring-tuner.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build/all'
+  process.env.MILLRACE_BUILT = 'build'
 })
 
 const { EngineTuner: Tuner } = (await import(

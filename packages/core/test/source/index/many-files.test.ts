@@ -9,7 +9,7 @@ import { tarFile } from '../../../../../test/support/tar.js'
 import { OpenIndexes } from '../../../source/file-rows.js'
 
 vi.hoisted(() => {
-  process.env.MILLRACE_BUILT = 'build/all'
+  process.env.MILLRACE_BUILT = 'build'
 })
 
 const FILES = 400

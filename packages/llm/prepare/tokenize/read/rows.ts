@@ -6,7 +6,7 @@ import { RowReader } from '../../../../core/source/row-reader.js'
 import type { Column, Manifest, Source } from '../../../../core/source/source.js'
 import { Reader } from '../../../../core/store/reader.js'
 import { Stores } from '../../../../core/store/stores.js'
-import { Fault } from '../json/text.js'
+import { Fault } from '../json/line-memory.js'
 
 export class RowTexts {
   readonly source: Source

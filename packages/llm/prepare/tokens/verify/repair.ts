@@ -4,13 +4,14 @@
  */
 import { copyFileSync, existsSync, linkSync } from 'node:fs'
 import { SourceError } from '../../../../core/basics/errors.js'
-import { readRange } from '../../../../core/store/access.js'
+import { lastWhere } from '../../../../core/basics/search.js'
 import { type Stores, schemeOf } from '../../../../core/store/stores.js'
 import { Draft } from '../../../../core/system/files/draft.js'
+import { readIndex } from '../../../tokens/formats/borders/indexed.js'
 import type { Documents } from '../../../tokens/formats/documents.js'
 import { indexHeader, indexPlaces, type MegatronDtype } from '../../../tokens/formats/megatron.js'
 import { TOKEN_BYTES, type TokenFile, type TokenIndex } from '../../../tokens/formats/token-file.js'
-import { explainRoom } from '../write/room.js'
+import { explainRoom } from '../write/open.js'
 
 const PIECE = 1 << 16
 
@@ -20,22 +21,14 @@ export function counted(documents: Documents): Documents {
     count: documents.count,
     start: document => documents.start(document) + document,
     end: document => documents.end(document) + document + 1,
-    find(token) {
-      let [low, high] = [0, documents.count - 1]
-      while (low < high) {
-        const middle = Math.floor((low + high + 1) / 2)
-        if (documents.start(middle) + middle <= token) low = middle
-        else high = middle - 1
-      }
-      return low
-    },
+    find: token => lastWhere(documents.count, document => documents.start(document) + document <= token),
   }
 }
 
 /** Writes the index anew; gives the name under which the one of before is kept. */
 export async function repairIndex(file: TokenFile, stores: Stores): Promise<string> {
   const index = file.index as TokenIndex
-  const { path, sequences, documents, version: was } = index
+  const { path, sequences, documents } = index
   if (schemeOf(path) !== undefined)
     throw new SourceError(
       `${path} lies in a store that is not written here: download both files, and repair them there`,
@@ -48,8 +41,6 @@ export async function repairIndex(file: TokenFile, stores: Stores): Promise<stri
     })
   const places = indexPlaces(index)
   const item = BigInt(TOKEN_BYTES[file.dtype])
-  const read = (into: Uint8Array, offset: number): Promise<void> =>
-    readRange(stores, { file: path, offset, length: into.length, was }, into)
   const lengths = new Int32Array(PIECE)
   const pointers = new BigInt64Array(PIECE)
   const draft = Draft.open(path)
@@ -58,7 +49,12 @@ export async function repairIndex(file: TokenFile, stores: Stores): Promise<stri
     const each = async (work: (count: number) => Uint8Array): Promise<void> => {
       for (let first = 0; first < sequences; first += PIECE) {
         const count = Math.min(PIECE, sequences - first)
-        await read(new Uint8Array(lengths.buffer, 0, 4 * count), places.lengths + 4 * first)
+        await readIndex(
+          index,
+          stores,
+          new Uint8Array(lengths.buffer, 0, 4 * count),
+          places.lengths + 4 * first,
+        )
         draft.write(work(count))
       }
     }
@@ -77,7 +73,7 @@ export async function repairIndex(file: TokenFile, stores: Stores): Promise<stri
     const piece = new Uint8Array(8 * PIECE)
     for (let from = places.documentIndices; from < index.size; from += piece.length) {
       const some = piece.subarray(0, Math.min(piece.length, index.size - from))
-      await read(some, from)
+      await readIndex(index, stores, some, from)
       draft.write(some)
     }
     keep(path, kept)

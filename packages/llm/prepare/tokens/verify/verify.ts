@@ -5,9 +5,7 @@ import { Stores } from '../../../../core/store/stores.js'
 import { attachDocuments, type Documents, openDocuments } from '../../../tokens/formats/documents.js'
 import { prefixOf } from '../../../tokens/formats/megatron.js'
 import type { TokenFile } from '../../../tokens/formats/token-file.js'
-import { checkIndex } from './check-index.js'
-import { checkTokens, type TokenChecks } from './check-tokens.js'
-import { type Problem, Problems } from './problems.js'
+import { checkIndex, checkTokens, type Problem, Problems, type TokenChecks } from './check.js'
 import { counted, repairIndex } from './repair.js'
 
 export interface Verdict {

@@ -1,5 +1,5 @@
 /** Begins to write a token file. */
-import { existsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { SourceError } from '../../../../core/basics/errors.js'
 import { makeFolder } from '../../../../core/system/files/folder.js'
@@ -72,4 +72,28 @@ export function dtypesOf(format: WrittenFormat): TokenDtype[] {
   if (format === 'megatron') return Object.keys(DTYPE_CODES) as MegatronDtype[]
   if (format === 'llmc') return LLMC_KINDS.map(({ dtype }) => dtype)
   return ['u8', 'u16', 'u32', 'i32', 'i64']
+}
+
+const NO_ROOM = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
+/** Throws where a file of so many bytes does not fit beside what is there. Its folder must be there. */
+export function checkRoom(file: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(dirname(resolve(file)))
+  const free = bavail * bsize
+  if (bytes > free)
+    throw new SourceError(
+      `no room for ${file}: it takes ${bytes} bytes, but ${free} are free: make room, or choose another place (--out)`,
+      { file },
+    )
+}
+
+/** An error that says that the disk is full, in plain words; others stay as they are. */
+export function explainRoom(error: unknown): unknown {
+  const { code = '', path } = error as NodeJS.ErrnoException
+  if (!NO_ROOM.includes(code) || path === undefined) return error
+  const problem =
+    code === 'EFBIG'
+      ? `${path} reached the limit on the size of files: raise \`ulimit -f\``
+      : `disk full while writing ${path}: make room, or choose another place (--out)`
+  return new SourceError(`${problem}. Nothing was left behind`, { file: path, cause: error })
 }

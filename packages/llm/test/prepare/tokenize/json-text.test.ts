@@ -1,8 +1,7 @@
 /** The text of a key of a line of JSON: the kernel against JSON.parse. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LineMemory } from '../../../prepare/tokenize/json/line-memory.js'
-import { Fault, textIn } from '../../../prepare/tokenize/json/text.js'
+import { Fault, LineMemory, textIn } from '../../../prepare/tokenize/json/line-memory.js'
 
 /** The text by the kernel, or by JSON.parse where it is not sure; what is wrong otherwise. */
 function found(line: string | Uint8Array, key = 'text', memory = new LineMemory(key)) {

@@ -2,8 +2,9 @@
  * The words of a text, in plain TypeScript: the same patterns as the kernel's scanners (kernels/assembly/parts/scan.ts), over the same
  * classes of characters. Slower, and easier to read; tests hold one against the other.
  */
-import { classOf } from '../../../tokenize/scan/class-of.js'
+
 import type { PatternName } from '../../../tokenize/scan/patterns.js'
+import { classOf } from '../../../tokenize/token-finder.js'
 
 const [OTHER, SPACE, BREAK, NUMBER, UPPER, LOWER, CASELESS, MARK] = [0, 1, 2, 3, 4, 5, 6, 7]
 const isSpace = (kind: number): boolean => kind === SPACE || kind === BREAK

@@ -1,5 +1,6 @@
 /** What is asked about documents, and what is known of them when files are opened. */
 import type { DataFile } from '../../../../core/source/find/data-files.js'
+import { NumberBuilder } from '../../../../core/source/index/columns.js'
 import type { TokenFile } from '../token-file.js'
 
 /** The documents of one file, in their order. A document of no tokens has start = end. */
@@ -37,4 +38,25 @@ export type OpenedDocuments = readonly FileDocuments[]
 export interface BordersFile extends DataFile {
   tokens: TokenFile
   marks: Required<DocumentMarks> | undefined
+}
+
+/** Takes the documents that a scan finds, in their order. */
+export class BordersBuilder {
+  readonly ends = new NumberBuilder()
+  private starts: NumberBuilder | undefined
+  private last = 0
+
+  add(start: number, end: number): void {
+    if (start !== this.last && this.starts === undefined) {
+      this.starts = new NumberBuilder()
+      for (let i = 0; i < this.ends.length; i++) this.starts.push(i === 0 ? 0 : this.ends.at(i - 1))
+    }
+    this.starts?.push(start)
+    this.ends.push(end)
+    this.last = end
+  }
+
+  columns(): Record<string, NumberBuilder> {
+    return { end: this.ends, ...(this.starts && { start: this.starts }) }
+  }
 }

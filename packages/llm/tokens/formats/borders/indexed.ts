@@ -3,8 +3,10 @@
  * asked for, and some of them kept. What is read is checked.
  */
 import { SourceError } from '../../../../core/basics/errors.js'
-import { lastAtMost } from '../../../../core/basics/search.js'
+import { lastAtMost, lastWhere } from '../../../../core/basics/search.js'
+import { readRange } from '../../../../core/store/access.js'
 import { FileStore } from '../../../../core/store/file.js'
+import type { Stores } from '../../../../core/store/stores.js'
 import { indexPlaces } from '../megatron.js'
 import { TOKEN_BYTES, type TokenFile, type TokenIndex } from '../token-file.js'
 import type { Documents } from './contract.js'
@@ -41,21 +43,15 @@ export class IndexedDocuments implements Documents {
   }
 
   find(token: number): number {
-    let low = 0
-    let high = Math.max(0, Math.ceil(this.count / BLOCK) - 1)
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (this.first(middle) <= token) low = middle
-      else high = middle - 1
-    }
-    return low * BLOCK + lastAtMost(this.block(low).starts, token)
+    const number = lastWhere(Math.ceil(this.count / BLOCK), block => this.first(block) <= token)
+    return number * BLOCK + lastAtMost(this.block(number).starts, token)
   }
 
   private first(block: number): number {
     let first = this.blocks.get(block)?.starts[0] ?? this.firsts.get(block)
     if (first === undefined) {
       const bytes = this.read(indexPlaces(this.index).pointers + 8 * BLOCK * block, 8)
-      first = this.startOf(bytes, 0, block * BLOCK)
+      first = startOf(this.file, block * BLOCK, 0, Number(bytes.readBigInt64LE(0)))
       this.firsts.set(block, first)
     }
     return first
@@ -84,24 +80,14 @@ export class IndexedDocuments implements Documents {
     let before = from === 0 ? 0 : undefined
     for (let i = -front; i < count; i++) {
       const length = lengths.readInt32LE(4 * (front + i))
-      const start = this.startOf(pointers, front + i, from + i)
-      if (length < 0) throw wrongLength(this.file, from + i, length)
-      if (start + length > this.file.tokens) throw beyondEnd(this.file, from + i, start, length)
-      if (start !== (before ?? start)) throw wrongOrder(this.file, from + i, start, before as number)
+      const pointer = Number(pointers.readBigInt64LE(8 * (front + i)))
+      const start = startOf(this.file, from + i, length, pointer, before)
       before = start + length
       if (i < 0) continue
       starts[i] = start
       ends[i] = before
     }
     return { starts, ends }
-  }
-
-  private startOf(pointers: Buffer, i: number, document: number): number {
-    const pointer = Number(pointers.readBigInt64LE(8 * i))
-    const start = pointer / TOKEN_BYTES[this.file.dtype]
-    if (!Number.isSafeInteger(start) || start < 0 || start > this.file.tokens)
-      throw wrongPointer(this.file, document, pointer)
-    return start
   }
 
   private read(offset: number, length: number): Buffer {
@@ -111,35 +97,69 @@ export class IndexedDocuments implements Documents {
   }
 }
 
-function wrong({ index }: TokenFile, entry: number, problem: string): SourceError {
-  const file = index?.path as string
-  return new SourceError(
-    `${file}: entry ${entry}: ${problem} (millrace tokens verify tells all that is wrong)`,
-    { file },
-  )
+/** Entries that are read at once: 12 MiB. */
+const ENTRIES = 1 << 20
+
+/** Gets a piece of the entries: the number of the first, their lengths, and their pointers or first tokens. */
+export type OnEntries = (first: number, lengths: Int32Array, places: Float64Array) => void
+
+/** All lengths and pointers of an index, piece by piece, unchecked. Arrays are used again for the next piece. */
+export async function readEntries(index: TokenIndex, stores: Stores, found: OnEntries): Promise<void> {
+  const places = indexPlaces(index)
+  const room = Math.min(ENTRIES, index.sequences)
+  const lengths = new Int32Array(room)
+  const words = new Uint32Array(2 * room)
+  const pointers = new Float64Array(room)
+  for (let first = 0; first < index.sequences; first += room) {
+    const count = Math.min(room, index.sequences - first)
+    await readIndex(index, stores, Buffer.from(lengths.buffer, 0, 4 * count), places.lengths + 4 * first)
+    await readIndex(index, stores, Buffer.from(words.buffer, 0, 8 * count), places.pointers + 8 * first)
+    for (let i = 0; i < count; i++) pointers[i] = words[2 * i] + 2 ** 32 * (words[2 * i + 1] | 0)
+    found(first, count === room ? lengths : lengths.subarray(0, count), pointers)
+  }
 }
 
-export function wrongLength(file: TokenFile, entry: number, length: number): SourceError {
-  return wrong(file, entry, `a length of ${length} tokens: the index is damaged`)
+/** Reads bytes of an .idx, in any store. */
+export function readIndex(
+  index: TokenIndex,
+  stores: Stores,
+  into: Uint8Array,
+  offset: number,
+): Promise<void> {
+  const { path: file, version: was } = index
+  return readRange(stores, { file, offset, length: into.length, was }, into)
 }
 
-export function wrongPointer(file: TokenFile, entry: number, pointer: number): SourceError {
-  const about = `a place in a file of ${file.size} bytes with tokens of ${TOKEN_BYTES[file.dtype]}`
-  return wrong(file, entry, `its pointer is ${pointer}, which is not ${about}: the index is damaged`)
+/** The same with first tokens in place of pointers. Each entry is checked. */
+export async function goThroughIndex(file: TokenFile, stores: Stores, found: OnEntries): Promise<void> {
+  let before = 0
+  await readEntries(file.index as TokenIndex, stores, (first, lengths, places) => {
+    for (let i = 0; i < lengths.length; i++) {
+      places[i] = startOf(file, first + i, lengths[i], places[i], before)
+      before = places[i] + lengths[i]
+    }
+    found(first, lengths, places)
+  })
 }
 
-export function wrongOrder(file: TokenFile, entry: number, start: number, before: number): SourceError {
-  return wrong(
-    file,
-    entry,
-    `it begins at token ${start}, but what is in front of it ends at ${before}: documents follow one another`,
-  )
-}
-
-export function beyondEnd(file: TokenFile, entry: number, start: number, length: number): SourceError {
-  return wrong(
-    file,
-    entry,
-    `${length} tokens from token ${start} on, but ${file.path} has ${file.tokens}: they don't belong together`,
+/** The first token of an entry. Refuses one that can't be right, or, where `before` is given, does not begin there. */
+function startOf(file: TokenFile, entry: number, length: number, pointer: number, before?: number): number {
+  const { dtype, tokens, size, path } = file
+  const start = pointer / TOKEN_BYTES[dtype]
+  const problem =
+    length < 0
+      ? `a length of ${length} tokens: the index is damaged`
+      : !Number.isSafeInteger(start) || start < 0 || start > tokens
+        ? `its pointer is ${pointer}, which is not a place in a file of ${size} bytes with tokens of ${TOKEN_BYTES[dtype]}: the index is damaged`
+        : before !== undefined && start !== before
+          ? `it begins at token ${start}, but what is in front of it ends at ${before}: documents follow one another`
+          : start + length > tokens
+            ? `${length} tokens from token ${start} on, but ${path} has ${tokens}: they don't belong together`
+            : undefined
+  if (problem === undefined) return start
+  const index = file.index?.path as string
+  throw new SourceError(
+    `${index}: entry ${entry}: ${problem} (millrace tokens verify tells all that is wrong)`,
+    { file: index },
   )
 }

@@ -90,7 +90,7 @@ test('two results of bench: the default first', async () => {
   expect(found.conclusion).toMatch(
     /^B is faster with w4-d4: \+50 % \(\+\d+ … \+\d+\), 800 and 1,200 samples\/s/,
   )
-  expect(found.conclusion).toContain('waiting while workers ran')
+  expect(found.conclusion).toContain('waiting for workers that are busy with a batch')
   expect(compare(a, a).conclusion).toContain('No difference beyond noise')
 })
 
@@ -120,7 +120,7 @@ test('two run logs are aligned by step, whatever their beginning and end', async
   expect(comparison.rate.ratio.value).toBeGreaterThan(1.9)
   expect(comparison.rate.significant).toBe(true)
   expect([x.workers, y.workers]).toEqual([4, 8])
-  expect(found.conclusion).toContain('waiting while workers were blocked')
+  expect(found.conclusion).toContain('waiting for workers that wait for storage')
   expect(found.conclusion).toContain('The verdict was io-latency, and is compute-bound.')
   // Steps of A end at 3000; B has seen 100 × 5 steps when its first five seconds are over.
   expect(found.stretches![0].from).toBe(500)
