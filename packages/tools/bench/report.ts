@@ -100,7 +100,7 @@ function timelineOf(times: RunTimes | undefined): Partial<ReportRun> {
 }
 
 /** Which configurations have a name of their own. */
-function marksOf({ summary }: BenchFile): ReadonlyMap<string, string> {
+export function marksOf({ summary }: Pick<BenchFile, 'summary'>): ReadonlyMap<string, string> {
   const marks = new Map<string, string>()
   for (const { configuration } of summary?.configurations ?? [])
     if (configuration.role !== 'variation') marks.set(configuration.name, configuration.role)
@@ -166,32 +166,34 @@ function ratesOf(summaries: readonly Summary[], { parameters }: Header, best: Su
   }
 }
 
+/** What is shown of a configuration: figures by the titles of their columns, in the report and on the terminal. */
+export function figuresOf(one: Summary): [column: string, text: string][] {
+  const { configuration, samplesPerSecond: rate, au, wait, cpuSecondsPer1000, epochGapMs } = one
+  return [
+    ['configuration', configuration.name],
+    ['samples/s', count(rate.mean)],
+    ['min–max', `${count(rate.min)}–${count(rate.max)}`],
+    ['bytes/s', one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–'],
+    ['lost', au === null ? '–' : percent(one.lost.median)],
+    ['AU (DLIO)', au === null ? '–' : percent(au.dlio)],
+    ['AU (nominal)', au === null ? '–' : percent(au.nominal)],
+    ['wait p50', ms(wait.p50)],
+    ['p95', ms(wait.p95)],
+    ['p99', ms(wait.p99)],
+    ['max', ms(wait.max)],
+    ['first batch', ms(one.firstBatchMs.median)],
+    ['epoch gap', epochGapMs === null ? '–' : ms(epochGapMs.median)],
+    [
+      'CPU s / 1,000',
+      cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
+    ],
+    ['memory', bytes(one.peakBytes.median)],
+    ['verdict', verdictText(one)],
+  ]
+}
+
 function tableOf(summaries: readonly Summary[], marks: ReadonlyMap<string, string>): ReportData['table'] {
-  const rows = summaries.map(one => {
-    const { configuration, samplesPerSecond: rate, au, wait, cpuSecondsPer1000, epochGapMs } = one
-    const figures: [column: string, text: string][] = [
-      ['configuration', configuration.name],
-      ['samples/s', count(rate.mean)],
-      ['min–max', `${count(rate.min)}–${count(rate.max)}`],
-      ['bytes/s', one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–'],
-      ['lost', au === null ? '–' : percent(one.lost.median)],
-      ['AU (DLIO)', au === null ? '–' : percent(au.dlio)],
-      ['AU (nominal)', au === null ? '–' : percent(au.nominal)],
-      ['wait p50', ms(wait.p50)],
-      ['p95', ms(wait.p95)],
-      ['p99', ms(wait.p99)],
-      ['max', ms(wait.max)],
-      ['first batch', ms(one.firstBatchMs.median)],
-      ['epoch gap', epochGapMs === null ? '–' : ms(epochGapMs.median)],
-      [
-        'CPU s / 1,000',
-        cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
-      ],
-      ['memory', bytes(one.peakBytes.median)],
-      ['verdict', verdictText(one)],
-    ]
-    return { figures, mark: marks.get(configuration.name) }
-  })
+  const rows = summaries.map(one => ({ figures: figuresOf(one), mark: marks.get(one.configuration.name) }))
   return {
     columns: rows[0]?.figures.map(([column]) => column) ?? [],
     rows: rows.map(({ figures, mark }) => ({

@@ -5,16 +5,17 @@ import { areTooFew, tooFew } from '../../bench/change-words.js'
 import type { Compared } from '../../bench/compare/compare.js'
 import { type Binding, NOTHING_GIVEN } from '../../bench/grid/configuration.js'
 import type { Asked } from '../../bench/grid/grid.js'
+import { figuresOf, marksOf } from '../../bench/report.js'
 import type { Choice } from '../../bench/result/choose.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
-import { type Summary, verdictText } from '../../bench/result/summary.js'
+import type { Summary } from '../../bench/result/summary.js'
 import { command, type Outcome, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { say } from '../say.js'
 import { right, table } from '../table.js'
-import { bytes, count, counted, duration, parseBytes, percent } from '../units.js'
+import { counted, duration, parseBytes, percent } from '../units.js'
 import { textOf } from './compare.js'
 
 /** What says which configurations are measured, where no --baseline does. */
@@ -224,7 +225,7 @@ export function outcome(
   const text = [
     choice?.conclusion ?? 'Nothing could be compared.',
     '',
-    tableOf(configurations, choice),
+    tableOf(found),
     ...(change ? ['', 'The baseline (A), and now (B):', textOf(change)] : []),
     ...badSamples(configurations),
     ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
@@ -246,36 +247,19 @@ function commandLine(summaries: readonly Summary[], choice: Choice | null): stri
   return [`${(choice.sure ? 'best' : 'fastest').padEnd(10)}${choice.command}`]
 }
 
-function tableOf(summaries: readonly Summary[], choice: Choice | null): string {
-  const mark = (name: string, role: string) =>
-    [...(name === choice?.best && choice.sure ? ['best'] : []), ...(role === 'variation' ? [] : [role])].join(
-      ', ',
-    )
+/** Figures of the report that a terminal has no room for. */
+const LEFT_OUT = ['bytes/s', 'AU (nominal)', 'max']
+
+function tableOf(found: BenchFile): string {
+  const marks = marksOf(found)
+  const rows = (found.summary?.configurations ?? []).map(one => {
+    const [[, name], ...figures] = figuresOf(one).filter(([column]) => !LEFT_OUT.includes(column))
+    return { name, figures, mark: marks.get(name) ?? '' }
+  })
+  const columns = (rows[0]?.figures ?? []).map(([column]) => (column === 'verdict' ? column : right(column)))
   return table(
-    [
-      'configuration',
-      '',
-      ...['samples/s', 'min–max', 'lost', 'wait p50', 'p95', 'p99', 'AU'].map(right),
-      ...['CPU s/1,000', 'memory', 'first batch', 'epoch gap'].map(right),
-      'why',
-    ],
-    summaries.map(one => {
-      const { configuration, samplesPerSecond: rate, wait, au, cpuSecondsPer1000, epochGapMs } = one
-      return [
-        configuration.name,
-        mark(configuration.name, configuration.role),
-        count(rate.mean),
-        `${count(rate.min)}–${count(rate.max)}`,
-        au === null ? '–' : percent(one.lost.median),
-        ...[wait.p50, wait.p95, wait.p99].map(ms => duration(ms / 1000)),
-        au === null ? '–' : percent(au.dlio),
-        cpuSecondsPer1000 === null ? '–' : cpuSecondsPer1000.median.toPrecision(3),
-        bytes(one.peakBytes.median),
-        duration(one.firstBatchMs.median / 1000),
-        epochGapMs === null ? '–' : duration(epochGapMs.median / 1000),
-        verdictText(one),
-      ]
-    }),
+    ['configuration', '', ...columns],
+    rows.map(({ name, mark, figures }) => [name, mark, ...figures.map(([, text]) => text)]),
   )
 }
 
