@@ -426,7 +426,7 @@ export function removedText(given: string, { instead }: RemovedOption): string {
   return `${given} has no effect any more: ${instead}`
 }
 
-/** Gives a notice of each removed option that a function was given; by a warning, where nobody else is told. */
+/** Gives a notice of each removed option that a function was given; by a warning, where there is no other way. */
 export function noticeRemoved(taker: string, given: object, notice = warn): void {
   for (const [name, removed] of removedOf(taker)) if (name in given) notice(removedText(name, removed))
 }

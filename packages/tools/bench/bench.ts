@@ -43,13 +43,13 @@ export interface BenchOptions {
   out: string
   /** These configurations and no others: those of an earlier file. */
   only?: readonly Configuration[]
-  /** Told before the first run: may refuse to go on. */
+  /** Called before the first run: may refuse to go on by throwing. */
   begins: (header: Header, about: { configurations: number; seconds: number }) => void
-  /** Told how many runs are done, with the share of the present one, of how many. */
+  /** Called with the number of runs that are done, with the share of the present one, and of all. */
   progress: (done: number, of: number) => void
-  /** Told of a configuration that could not run. */
+  /** Called with a sentence about a configuration that could not run. */
   notice: (text: string) => void
-  /** Told how to end the present run at once, for Ctrl-C. */
+  /** Gets a function that ends the present run at once, for Ctrl-C. */
   running: (kill: () => void) => void
 }
 

@@ -103,7 +103,7 @@ function wording(error: unknown): string {
   if (isOption(error)) return error.message.replace(/^options\./, '--')
   if (error instanceof MillraceError) return error.message
   if ((error as NodeJS.ErrnoException).code === 'EMFILE') return tooFewFiles()
-  // An error of the system is told in words. Anything else is a bug of ours: a report needs its stack.
+  // An error of the system is said in words. Anything else is a bug of ours: a report needs its stack.
   return refusal(error) ?? error.stack ?? error.message
 }
 

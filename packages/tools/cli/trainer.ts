@@ -31,9 +31,9 @@ export interface TrainerOptions {
   endless?: boolean
   /** Ends the loop after its step, or while it waits. */
   signal?: AbortSignal
-  /** Told of every batch before it is "computed". */
+  /** Called with every batch before it is "computed". */
   onBatch?: (batch: Batch, step: number) => void
-  /** Told after every step. */
+  /** Called after every step. */
   onStep?: (step: number) => void
 }
 

@@ -62,7 +62,7 @@ function openingOf({ options, setting }: RunTask): OpenOptions {
   const { workers, depth, cache } = setting
   return {
     ...options,
-    ...{ workers, depth, tune: 'off', allowCode: true, notice: () => {} }, // the verb has refused what may not run, and has told notices
+    ...{ workers, depth, tune: 'off', allowCode: true, notice: () => {} }, // the verb has refused what may not run, and has given notices
     ...(cache !== null && { cache }),
     ...bindingOf(setting),
   }

@@ -1,4 +1,4 @@
-/** What the process of one run is told, and what it answers. Plain data: it goes through a pipe. */
+/** The task of the process of one run, and its answer. Plain data: it goes through a pipe. */
 import type { FeedJson } from '../../../core/define/types.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
 import type { Accounting, Parts, VerdictName } from '../../../observe/evidence.js'

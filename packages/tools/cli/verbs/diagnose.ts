@@ -92,7 +92,7 @@ export const diagnose = command({
   },
 })
 
-/** Steps to look at, unless told otherwise. */
+/** Steps to look at by default. */
 const STEPS = 200
 
 async function diagnoseRunning(

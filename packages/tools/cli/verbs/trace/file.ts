@@ -25,8 +25,10 @@ export async function checkTracePlace(
   others: Readonly<Record<string, string | undefined>> = {},
 ): Promise<void> {
   if (path === undefined) return
-  const { checkTrace } = await import('../../audit.js')
-  checkTrace(option, path)
+  const { checkPlace } = await import('../../audit.js')
+  checkPlace(option, path, false)
+  if (!/\.(json|pfw)(\.gz)?$/.test(path))
+    throw new UsageError(`${option} ends in .json, .json.gz, .pfw or .pfw.gz, not as ${path} does`)
   for (const [what, other] of Object.entries(others))
     if (other !== undefined && isSame(path, other))
       throw new UsageError(`${option} ${path} is the same file as ${what}: choose another name`)
