@@ -60,7 +60,10 @@ export async function benchFeed(
 ): Promise<BenchFile & { report: string }> {
   const feed = normalizeFeed(json, opening.root ?? process.cwd(), (opening.plugins ?? []).map(String))
   const header: Header = {
-    ...{ type: 'bench', version: 1, time: Date.now(), feed: options.feed },
+    type: 'bench',
+    version: 1,
+    time: Date.now(),
+    feed: options.feed,
     parameters: parametersOf(options),
     grid: '',
     ...(await stampOf(feed, opening)),
@@ -131,8 +134,10 @@ class Bench {
     this.configurations.push(configuration)
     const { samplesPerSecond, lost, makers, cacheBytes, au } = answer.figures
     this.grid.note(configuration, {
-      ...{ samplesPerSecond, lost: au === null ? null : lost },
-      ...{ blocked: makers.blocked, cache: cacheBytes },
+      samplesPerSecond,
+      lost: au === null ? null : lost,
+      blocked: makers.blocked,
+      cache: cacheBytes,
     })
   }
 
@@ -140,7 +145,10 @@ class Bench {
     const { json, opening, options } = this.given
     const { name } = configuration
     const task: RunTask = {
-      ...{ json, options: opening, setting: configuration, length: options.length },
+      json,
+      options: opening,
+      setting: configuration,
+      length: options.length,
       stepMs: options.stepMs,
     }
     const all =
@@ -178,7 +186,12 @@ class Bench {
 function parametersOf({ stepMs, rounds, length }: BenchOptions): Header['parameters'] {
   const { seconds, steps = null, epochs = null, skipEpoch } = length
   return {
-    ...{ stepMs, rounds, seconds, steps, epochs, warmUp: skipEpoch ? 'epoch' : 'steps' },
+    stepMs,
+    rounds,
+    seconds,
+    steps,
+    epochs,
+    warmUp: skipEpoch ? 'epoch' : 'steps',
   }
 }
 
@@ -199,6 +212,9 @@ function thisMachine(): Machine {
   return {
     cores: usableCores(),
     autoWorkers: autoWorkers(),
-    ...{ depth: DEPTH, mostDepth: MAX_DEPTH, mostWorkers: MAX_MAKERS, canBind },
+    depth: DEPTH,
+    mostDepth: MAX_DEPTH,
+    mostWorkers: MAX_MAKERS,
+    canBind,
   }
 }

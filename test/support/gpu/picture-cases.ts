@@ -5,10 +5,10 @@
 import fc from 'fast-check'
 import { DTYPES, type Dtype } from '../../../packages/core/basics/dtype.js'
 import { Random } from '../../../packages/core/basics/random.js'
-import { KINDS } from '../../../packages/core/define/check/kinds.js'
 import { normalOps } from '../../../packages/core/define/operator.js'
 import type { NormalField, NormalOp, OpJson } from '../../../packages/core/define/types.js'
 import { Workspace } from '../../../packages/core/system/memory/workspace.js'
+import { image as imageKind } from '../../../packages/pixels/kinds/picture.js'
 import { chooseSteps } from '../../../packages/pixels/operators/choose.js'
 import { OPERATORS } from '../../../packages/pixels/operators/registry.js'
 import type { Step } from '../../../packages/pixels/operators/steps.js'
@@ -119,7 +119,7 @@ export interface Wish {
   position: number
 }
 
-const { dtypes } = KINDS.image
+const { dtypes } = imageKind.rules
 const little = fc.integer({ min: 0, max: 3 })
 
 export const wishes: fc.Arbitrary<Wish> = fc.record({
@@ -140,8 +140,17 @@ export const wishes: fc.Arbitrary<Wish> = fc.record({
 export const examples: Wish[] = Object.values(OPERATORS)
   .filter(({ stage, keys }) => stage === 'pixels' && !('boxes' in keys))
   .map(({ example }, position) => ({
-    ...{ width: 37, height: 29, pixels: [example as OpJson], normal: true, erasing: [], dtype: 'f32' },
-    ...{ layout: 'chw', orientation: 1, spare: [0, 0], flat: false, position },
+    width: 37,
+    height: 29,
+    pixels: [example as OpJson],
+    normal: true,
+    erasing: [],
+    dtype: 'f32',
+    layout: 'chw',
+    orientation: 1,
+    spare: [0, 0],
+    flat: false,
+    position,
   }))
 
 /** What the CPU makes of a wish, and the parameter row for it. */
@@ -157,7 +166,12 @@ export function pictureCase(wish: Wish): PictureCase {
 
   const shape = layout === 'chw' ? [3, room.height, room.width] : [room.height, room.width, 3]
   const field: NormalField = {
-    ...{ name: 'image', from: ['jpg'], as: 'image', apply, scale: 1, minArea: 0 },
+    name: 'image',
+    from: ['jpg'],
+    as: 'image',
+    apply,
+    scale: 1,
+    minArea: 0,
     layout: { name: 'image', dtype, shape, form: 'dense', layout },
   }
   const pixels = pixelsOf(wish)

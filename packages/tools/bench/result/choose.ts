@@ -64,7 +64,8 @@ export function choose(
   return {
     best: best.configuration.name,
     sure: alike.length === 1,
-    ...{ bestOverDefault: overDefault, bestOverBaseline: overBaseline },
+    bestOverDefault: overDefault,
+    bestOverBaseline: overBaseline,
     alike: alike.map(({ configuration }) => configuration.name),
     conclusion: few ? fewSentence(compared) : bestSentence(compared),
     command: commandOf(best === usual ? '' : ` ${optionsOf(best.configuration)}`, called),

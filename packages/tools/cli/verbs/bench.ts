@@ -121,7 +121,12 @@ export const bench = command({
         json,
         { ...optionsOf('bench', values), root, plugins },
         {
-          ...{ feed, stepMs, asked, rounds, out: resolve(out), notice },
+          feed,
+          stepMs,
+          asked,
+          rounds,
+          out: resolve(out),
+          notice,
           length: { seconds, steps, epochs, skipEpoch: warmUp === 'epoch' },
           ...(before && { only: onlyThese(before) }),
           begins: (header, about) => {
