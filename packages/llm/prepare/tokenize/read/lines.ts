@@ -3,7 +3,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/errors.js'
 import { scanGzip } from '../../../../core/codec/gzip/gzip-scan.js'
 import { streamZstd } from '../../../../core/codec/zstd-stream.js'
-import { openRegular } from '../../../../core/system/files/regular.js'
+import { openRegular, readFrom } from '../../../../core/system/files/regular.js'
 import { refuseForeign, TELLING } from '../../../../formats/foreign.js'
 import type { Input } from '../inputs.js'
 import { type LineMemory, LONGEST, READ } from '../json/line-memory.js'
@@ -122,12 +122,9 @@ export async function unpack(
     reported = bytes
   }
   const read = async (into: Buffer, position: number): Promise<number> => {
-    for (let at = 0; at < into.length; ) {
-      const got = readSync(fd, into, at, into.length - at, position + at)
-      if (got === 0) throw shortened(input, position + at)
-      at += got
-    }
-    return into.length
+    const got = readFrom(fd, into, position)
+    if (got < into.length) throw shortened(input, position + got)
+    return got
   }
   try {
     if (input.codec === 'zstd') await streamZstd(read, input.bytes, { found, progress })
@@ -173,9 +170,7 @@ export function openInput({ file, bytes, mtimeMs }: Input): { fd: number; close:
 export function shortened({ file, bytes }: Input, at: number): SourceError {
   return new ChangedError(
     `${file} changed while it was tokenised: it had ${bytes} bytes, now it ends at ${at}`,
-    {
-      file,
-    },
+    { file },
   )
 }
 
