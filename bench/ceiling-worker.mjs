@@ -1,5 +1,6 @@
 // One thread of the ceiling: decodes its share of the JPEGs fully, into the same memory, again and again.
 import { parentPort, workerData } from 'node:worker_threads'
+import '../build/all/registry.js'
 import { attachSource, openSource } from '../build/core/source/registry.js'
 import { RowReader } from '../build/core/source/row-reader.js'
 import { Reader } from '../build/core/store/reader.js'

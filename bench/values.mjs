@@ -5,6 +5,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import '../build/all/registry.js'
 import { normalizeFeed } from '../build/core/define/normalize.js'
 import { Fetcher } from '../build/core/engine/fetch/fetch.js'
 import { copyInto } from '../build/core/system/memory/copy.js'

@@ -4,8 +4,8 @@
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
-/** Inherited by all threads that are started from now on. */
-const KEY = 'millrace: registry'
+/** Inherited by all threads that are started from now on. Two copies of the package in one process have one each. */
+const KEY = `registry of ${import.meta.url}`
 /** Of processes of ours. */
 const VARIABLE = 'MILLRACE_REGISTRY'
 
