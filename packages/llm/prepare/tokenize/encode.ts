@@ -103,7 +103,12 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
       const { documents, tokens, textBytes, empty } = writer
       return {
         number: task.number,
-        ...{ documents, tokens, crc, textBytes, empty, skipped },
+        documents,
+        tokens,
+        crc,
+        textBytes,
+        empty,
+        skipped,
         replaced: tokenizer.replaced - replaced,
         faults,
       }

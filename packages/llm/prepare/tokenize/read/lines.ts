@@ -1,10 +1,10 @@
 /** Reads texts of files: lines that begin in a range of a plain one, all of a compressed one, those of a block, or the whole file. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/errors.js'
-import { scanGzip } from '../../../../core/codec/gzip/gzip-scan.js'
-import { streamZstd } from '../../../../core/codec/zstd-stream.js'
 import { openRegular, readFrom } from '../../../../core/system/files/regular.js'
 import { refuseForeign, TELLING } from '../../../../formats/foreign.js'
+import { scanGzip } from '../../../../formats/packed/gzip-scan.js'
+import { streamZstd } from '../../../../formats/packed/zstd-scan.js'
 import type { Input } from '../inputs.js'
 import { type LineMemory, LONGEST, READ } from '../json/line-memory.js'
 
