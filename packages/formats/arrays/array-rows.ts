@@ -1,7 +1,7 @@
 /** What the two ways to take rows from files with arrays have in common. */
 import { DecodeError, SeveralError } from '../../core/basics/errors.js'
-import type { Column } from '../../core/source/column.js'
 import type { Layout } from '../../core/source/layout.js'
+import type { Column } from '../../core/source/source.js'
 import { ArraysIndexFile } from './arrays-index.js'
 import type { ArraysManifest } from './manifest.js'
 import type { ArrayType } from './member.js'
