@@ -47,8 +47,7 @@ const gpu: OpenOptions = { root: folder, workers: 2 }
 const feedOf = (change: object = {}) => ({ ...json, ...change }) as unknown as FeedJson
 
 const build = new URL('../../../../build/', import.meta.url)
-// The entry point registers the sources.
-await import(`${build}all/index.js`)
+await import(`${build}all/registry.js`)
 const { Loader } = (await import(
   `${build}core/deliver/node/loader.js`
 )) as typeof import('../../deliver/node/loader.js')
