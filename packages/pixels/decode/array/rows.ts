@@ -19,7 +19,7 @@ export interface Rows {
 }
 
 /** Reads rows of one of the `allowed` widths. Without any row, the first of them is taken. */
-export function decodeRows(value: FieldValue, what: string, allowed: readonly number[]): Rows {
+function decodeRows(value: FieldValue, what: string, allowed: readonly number[]): Rows {
   if (typeof value === 'number' || typeof value === 'bigint')
     throw new DecodeError(`${shown(value)} is a number, not ${what}`)
   const rows = isTiled(value)
