@@ -2,9 +2,10 @@
  * A row is one step along the first axis of a file's arrays, of one file after the other. A row of an array that is stored in C
  * order is a range. An array that is deflated, or in Fortran's order, is needed as a whole: those of a file are its unit.
  */
-import { fileKey } from '../../core/source/find/file-key.js'
+
 import type { IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
+import { fileKey } from '../shared/file-key.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import { ArrayRows, type Columns, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
 import type { ArraysManifest } from './manifest.js'
 import { type ArrayType, bytesOfRow, hasRanges, isPlainType, rowArray, textOf } from './member.js'

@@ -4,7 +4,6 @@
  */
 import { DecodeError } from '../../core/basics/errors.js'
 import { unitsBeside } from '../../core/source/combine/unit-boundaries.js'
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { Layout } from '../../core/source/layout.js'
 import type {
   Column,
@@ -16,6 +15,7 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { LIES } from './dataset.js'
 import { type FileDataset, type FileManifest, Hdf5File } from './hdf5-file.js'
 import { layoutOf } from './layout-of.js'

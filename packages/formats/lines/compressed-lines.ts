@@ -1,8 +1,8 @@
 /** Compressed text files while a feed runs: rows lie in units that are decompressed together. */
 import type { Layout } from '../../core/source/layout.js'
 import type { ByteRange, Column, Leaf, Need, Pieces } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
 import { PackedUnits } from '../packed/units.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
 
 /** What is kept of a unit is the same whatever is wanted of it. */

@@ -3,10 +3,10 @@
  * parsed when it is asked for.
  */
 import { DecodeError } from '../../core/basics/errors.js'
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
-import { fileKey } from '../../core/source/find/file-key.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
+import { fileKey } from '../shared/file-key.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { CsvRow } from './csv/row.js'
 import type { CsvType } from './csv/types.js'
 import { JsonRow } from './json/row.js'

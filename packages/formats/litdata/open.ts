@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { bytesOfStored } from '../../core/basics/array.js'
 import { SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { openMany } from '../../core/source/index/of-source.js'
 import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
@@ -20,6 +19,7 @@ import {
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
+import { openMany } from '../shared/index-of-source.js'
 import { openArrowRows } from './arrow-rows.js'
 import { readFrames } from './frames.js'
 import { refusal, tokenDtype, typeOf } from './leaf.js'

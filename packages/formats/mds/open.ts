@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { openMany } from '../../core/source/index/of-source.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
@@ -23,6 +22,7 @@ import {
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
+import { openMany } from '../shared/index-of-source.js'
 import { type MdsColumn, refusal } from './encoding.js'
 import { checkHashes, type ListedFile } from './hashes.js'
 import { type MdsManifest, MdsSource } from './mds-source.js'

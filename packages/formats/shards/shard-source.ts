@@ -1,11 +1,11 @@
 /** Samples of shards while a feed runs: where each lies, in its file or in a unit. What is in one, its kind of source says. */
 import { DecodeError } from '../../core/basics/errors.js'
 import { decompressInto } from '../../core/codec/codec.js'
-import { FileRows } from '../../core/source/file-rows.js'
-import { fileKey } from '../../core/source/find/file-key.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { ByteRange, Column, IndexColumn, Leaf, Need, Pieces, Source } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
+import { fileKey } from '../shared/file-key.js'
+import { FileRows } from '../shared/file-rows.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import type { ShardManifest, Unit } from './manifest.js'
 
 export abstract class ShardSource implements Source {

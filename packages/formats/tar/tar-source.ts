@@ -2,7 +2,7 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
-import { OpenIndexes } from '../../core/source/file-rows.js'
+
 import type {
   Column,
   IndexColumn,
@@ -12,6 +12,7 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
+import { OpenIndexes } from '../shared/file-rows.js'
 import { type ShardManifest, TarShard } from './shard.js'
 
 export interface TarManifest extends Manifest {

@@ -1,8 +1,8 @@
 /** TFRecord files that are compressed as a whole, while a feed runs: records lie in units that are decompressed together. */
 import type { Layout } from '../../core/source/layout.js'
 import type { ByteRange, Column, Leaf, Need, Pieces } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
 import { PackedUnits, type Seek } from '../packed/units.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
 
 /** What is kept of a unit is the same whatever is wanted of it. */

@@ -1,13 +1,13 @@
 /** TFRecord files while a feed runs: a record is one range of its file (packed-tfrecord.ts: of compressed files). Each index is mapped when one of its rows is asked for. */
 import { SourceError } from '../../core/basics/errors.js'
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
-import { fileKey } from '../../core/source/find/file-key.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { type PackedFile, Seek } from '../packed/units.js'
+import { fileKey } from '../shared/file-key.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { ExampleReader, type Targets, targetsOf } from './example.js'
 import { dataOf } from './record.js'
 

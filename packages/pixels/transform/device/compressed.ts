@@ -9,11 +9,11 @@
 
 import { DecodeError } from '../../../core/basics/errors.js'
 import { isNpy } from '../../../core/basics/npy/file.js'
-import { peekDeflate } from '../../../core/codec/decompress.js'
-import { singleBlock } from '../../../core/codec/lz/lz4.js'
 import { framesOf } from '../../../core/codec/zstd.js'
 import type { DeviceCodec } from '../../../core/define/making.js'
 import type { Compression } from '../../../core/define/types.js'
+import { peekDeflate } from '../../decode/compressed/decompress.js'
+import { singleBlock } from '../../decode/compressed/lz4.js'
 
 export interface Payload {
   /** The stream for the device. */

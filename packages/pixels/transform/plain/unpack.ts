@@ -2,9 +2,9 @@
 
 import { DTYPES, elements } from '../../../core/basics/dtype.js'
 import { MOST_HEADER } from '../../../core/basics/npy/file.js'
-import { decompress, type Size } from '../../../core/codec/decompress.js'
 import type { NormalField } from '../../../core/define/types.js'
 import type { FieldValue } from '../../../core/engine/make/program.js'
+import { decompress, type Size } from '../../decode/compressed/decompress.js'
 
 /** Elements of an array may be stored as wide as this, wider than the field's. */
 const WIDEST = 8
