@@ -65,7 +65,7 @@ function checked(found: RankOf): RankOf {
  */
 
 /** Launchers, in the order in which they are asked: their names, and their variables of rank and of world. */
-const LAUNCHERS: readonly { name: string; rank: string; world: string }[] = [
+export const LAUNCHERS: readonly { name: string; rank: string; world: string }[] = [
   { name: 'torchrun', rank: 'RANK', world: 'WORLD_SIZE' },
   { name: 'Open MPI', rank: 'OMPI_COMM_WORLD_RANK', world: 'OMPI_COMM_WORLD_SIZE' },
   // Set within a step (srun) alone: a script of sbatch has SLURM_PROCID=0 and SLURM_NTASKS, and is one process all the same.

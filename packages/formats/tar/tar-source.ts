@@ -2,7 +2,7 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
-
+import { trimBlanks } from '../../core/basics/trim.js'
 import type {
   Column,
   IndexColumn,
@@ -111,12 +111,7 @@ export class TarSource implements Source {
       type: 'string',
       at: row => {
         this.locate(row)
-        return (
-          columns
-            .of(this.last)
-            .text?.at(row - this.starts[this.last])
-            .trim() ?? ''
-        )
+        return trimBlanks(columns.of(this.last).text?.at(row - this.starts[this.last]) ?? '')
       },
     }
   }

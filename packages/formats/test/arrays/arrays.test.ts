@@ -243,7 +243,21 @@ describe('damage', () => {
     )
   })
 
-  it('verify compares the checksums of stored arrays, which no run does', async () => {
+  it('a stored array with a wrong checksum is a bad sample, where it is read as a whole', async () => {
+    const path = damaged('stored.npz', bytes => {
+      bytes[bytes.indexOf('names.npy') - 31] ^= 1 // the last byte of "f", which is in Fortran's order
+      return bytes
+    })
+    for (const rows of ['files', 'axis'] as const) {
+      const source = attachSource(await open({ npz: { path, rows } }))
+      await expect(rowsOf(source, ['f'])).rejects.toThrow(
+        /the member at offset \d+ has another checksum \(CRC-32\) than the archive says/,
+      )
+      expect(await rowsOf(source, ['x'])).not.toEqual([])
+    }
+  })
+
+  it('verify compares the checksums of all stored arrays', async () => {
     const path = damaged('stored.npz', bytes => {
       bytes[bytes.indexOf('PK\x01\x02') - 1] ^= 1
       return bytes

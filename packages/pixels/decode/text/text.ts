@@ -31,7 +31,9 @@ export function checkText(value: FieldValue): void {
 export function shown(value: FieldValue): string {
   if (isTiled(value)) return `an array of ${value.dtype} [${value.shape.join(', ')}]`
   const text =
-    typeof value === 'object' ? Buffer.from(value.subarray(0, 60)).toString('latin1') : String(value)
+    typeof value === 'object'
+      ? Buffer.from(value.subarray(0, 164)).toString(isUtf8(value) ? 'utf8' : 'latin1')
+      : String(value)
   return text.length > 40 ? `${JSON.stringify(text.slice(0, 40))}…` : JSON.stringify(text)
 }
 

@@ -66,6 +66,9 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   const unpack = unpacker(field)
   const ops = arrayOpsOf(field)
   const place = (given: TiledArray, context: RowContext): Placed | Promise<Placed> => {
+    // An empty list says nothing of the axes behind the first.
+    if (shape.length > 0 && given.shape.length > 0 && given.shape.every(n => n === 0))
+      return { at: context.room?.(0) ?? context.work.take(0), length: 0 }
     const array = ops === undefined ? given : ops.move(given, context)
     if (array.shape.length === 0 || !sameShape(array.shape.slice(1), shape)) {
       throw new DecodeError(

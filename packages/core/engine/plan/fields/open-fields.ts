@@ -2,7 +2,6 @@
  * Fills in what a definition leaves to the data: which columns a pattern means, the names of categories, means and deviations. All
  * of it comes from the main source, after its split and conditions, so that each variant has the same.
  */
-
 import { DefinitionError } from '../../../basics/errors.js'
 import { columnsAreKnown } from '../../../define/check/sources.js'
 import { decoderOf, isOpenField, isPattern, isWide, type MainSource } from '../../../define/kind.js'
