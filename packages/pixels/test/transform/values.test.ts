@@ -13,10 +13,15 @@ import {
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { FieldJson } from '../../../core/define/types.js'
+import type {
+  DenseProgram,
+  FieldValue,
+  RowContext,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { compileField } from '../../transform/compile.js'
-import type { DenseProgram, FieldValue, RowContext, VaryingProgram } from '../../transform/field.js'
 import { putArray } from '../../transform/plain/put-array.js'
+import { compileField } from './compile-field.js'
 
 interface Cast {
   source: StoredDtype
