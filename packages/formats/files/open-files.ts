@@ -2,8 +2,9 @@
  * Opens files as they are. The definition names them one by one, by braces or by globs ("**" for any depth). Rows are sorted
  * by path, not in the order of the definition.
  */
+
 import { statSync } from 'node:fs'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import { expandHome } from '../../core/basics/path.js'
 import { expandBraces } from '../../core/source/find/braces.js'
@@ -81,7 +82,7 @@ async function findObjects(
       return foundObject({ name, ...(await statOf(stores, name)) }, folder)
     } catch (error) {
       if (!isMissing(error)) throw error
-      throw new SourceError(`${name} is missing: check the path`, { file: name })
+      throw inFile(name, 'is missing: check the path')
     }
   })
   const bases = [...new Set(globs.map(({ base }) => prefixOf(base)))]

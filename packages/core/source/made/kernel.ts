@@ -2,10 +2,11 @@
  * Samples that a user's CUDA kernel makes on the GPU. There is nothing to read and nothing to decode: a row is a number. The
  * manifest carries the kernel's text to the process that launches it.
  */
+
 import { createHash } from 'node:crypto'
 import { kernelThreads } from '../../define/check/kernel.js'
 import type { KernelJson } from '../../define/types.js'
-import type { Column, Manifest, SourceKind } from '../source.js'
+import type { Columns, Manifest, SourceKind } from '../source.js'
 import { readKernel } from './kernel-text.js'
 import { MadeSource } from './made-source.js'
 
@@ -59,7 +60,7 @@ function digest(...parts: unknown[]): string {
 }
 
 class KernelSource extends MadeSource {
-  sample(_row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
+  sample(_row: number, _epoch: number, columns: readonly string[]): Columns {
     if (columns.length > 0) throw new Error('it is generated on the GPU: there is nothing to read')
     return {}
   }

@@ -1,6 +1,6 @@
 /** What the tuner did to a run: what it kept, what it was trying when the run ended, and all decisions for `--json`. */
 import type { Knob } from '../../../core/deliver/ring-tuner.js'
-import type { TunerDecision } from '../../../observe/live/decision.js'
+import type { TunerDecision } from '../../../observe/live/record.js'
 import { EngineTuner } from '../../../observe/tune/engine-tuner.js'
 import { gain } from '../../../observe/verdict/units.js'
 
@@ -21,7 +21,7 @@ export class Tuned {
   /** What is being checked: the run has it and does not have it in turns. */
   private trial: TunerDecision | undefined
 
-  /** Listens to the tuner of this process, until it is told to stop. */
+  /** Listens to the tuner of this process, until `end` is called. */
   static listen(): { tuned: Tuned; end: () => void } {
     const tuned = new Tuned()
     const add = (decision: TunerDecision): void => tuned.add(decision)
