@@ -37,7 +37,12 @@ export function missingColumn(
 ): string {
   const { columns, why } = source.present?.(row) ?? { columns: source.columns }
   const names = columns.length > 0 ? columns : Object.keys(sample)
-  return missingOf(names, wanted) + (why === undefined ? '' : `. ${why}`)
+  const empty = wanted.find(name => names.includes(name))
+  const lack =
+    empty === undefined
+      ? missingOf(names, wanted)
+      : `column "${empty}" of the sample has no value: "missing" of the field says what stands for that`
+  return lack + (why === undefined ? '' : `. ${why}`)
 }
 
 /** The same for columns that are at hand, such as those that a function made. */
