@@ -15,10 +15,9 @@ const argument = name => {
   return at < 0 ? undefined : process.argv[at + 1]
 }
 const dist = resolve(argument('dist') ?? join(import.meta.dirname, '../../build'))
-const load = name => import(pathToFileURL(join(dist, 'system', name)).href)
+const load = name => import(pathToFileURL(join(dist, 'core/system/nvml', name)).href)
 const { openNvml } = await load('nvml.js')
-const { GpmSampler, gpmSupported } = await load('nvml-gpm.js')
-const { statusName } = await load('nvml-library.js')
+const { GpmSampler, gpmSupported } = await load('gpm.js')
 
 const LOAD = `
 import sys, time
@@ -69,22 +68,20 @@ async function look(index) {
   const gpu = timed('describe', () => nvml.describe(index))
   timed('read, first', () => nvml.read(index))
   const rest = timed('read, again', () => nvml.read(index))
-  const pcie = timed('PCIe throughput', () => nvml.pcieThroughput(index))
-  console.log({ ...gpu, cores: runs(gpu.cores) }, rest, pcie)
+  console.log(gpu, rest)
   expect(gpu.name.length > 3, `name "${gpu.name}"`)
   expect(/^GPU-[\da-f-]{36}$/.test(gpu.uuid), `UUID "${gpu.uuid}"`)
   expect(/^[\dA-F]{8}:[\dA-F]{2}:[\dA-F]{2}\.\d$/i.test(gpu.bus), `bus "${gpu.bus}"`)
-  expect(rest.memory.total > 2 ** 30 && rest.memory.used < rest.memory.total, 'memory')
-  expect(rest.memory.free + rest.memory.used === rest.memory.total, 'free + used is not total')
-  expect(rest.power.now > 5 && rest.power.now < 2000 && rest.power.limit > 30, 'power')
-  expect(rest.temperature > 5 && rest.temperature < 110, 'temperature')
+  expect(gpu.memory > 2 ** 30 && rest.memory.used < gpu.memory, 'memory')
+  expect(rest.memory.free + rest.memory.used === gpu.memory, 'free + used is not total')
+  expect(rest.watts > 5 && rest.watts < 2000, 'power')
   expect(gpu.pcie.generation >= 1 && gpu.pcie.width >= 1, 'PCIe')
   const gpm = gpmSupported(nvml, index)
   console.log(gpm ? 'GPM is there' : 'no GPM')
   const under = process.argv.includes('--no-load') ? undefined : await loaded(index, gpm)
   // Which one it was is nobody's business.
   const { uuid: _, ...known } = gpu
-  return { gpu: known, rest, pcie, gpm, under }
+  return { gpu: known, rest, gpm, under }
 }
 
 /** Readings while the GPU works; undefined where torch is not to be had. */
@@ -100,45 +97,20 @@ async function loaded(index, gpm) {
   const readings = []
   for (let i = 0; i < 4; i++) {
     await sleep(1000)
-    readings.push({ gpm: sampler?.read(), reading: nvml.read(index), pcie: nvml.pcieThroughput(index) })
+    readings.push({ gpm: sampler?.read(), reading: nvml.read(index) })
   }
   console.log(readings.at(-1))
   if (sampler !== undefined) {
-    await sleep(200)
-    console.table(
-      named(sampler.metrics([1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 20, 21, 30, 40, 46, 47, 60, 61]).list),
-    )
     expect(sampler.read() === undefined, 'a reading after less than 100 ms')
     sampler.close()
-    const { sm, tensor, dram, pcieReceived, pcieSent } = readings.at(-1).gpm
+    const { sm } = readings.at(-1).gpm
     expect(sm > 20 && sm <= 100.5, `SM activity ${sm}`)
-    expect(tensor > 5 && tensor <= 100.5, `tensor cores ${tensor}`)
-    expect(dram > 0 && dram <= 100.5, `DRAM ${dram}`)
-    expect(pcieReceived > 1e9 && pcieSent > 1e9, `PCIe ${pcieReceived} and ${pcieSent} B/s`)
   }
-  const { utilization, processes, clockEvents } = readings.at(-1).reading
-  expect(utilization.gpu > 20, `utilisation ${utilization.gpu}`)
-  console.log(
-    `processes: ${processes.length} (containers may show none); clocks: ${clockEvents.join(', ') || 'free'}`,
-  )
+  const { utilization, clockEvents } = readings.at(-1).reading
+  expect(utilization > 20, `utilisation ${utilization}`)
+  console.log(`clocks: ${clockEvents.join(', ') || 'free'}`)
   await ended
   return readings
-}
-
-function named(list) {
-  return list.map(({ id, status, value, shortName, unit }) => ({
-    id,
-    name: nvml.library.text(shortName),
-    value: status === 0 ? Number(value.toFixed(3)) : statusName(status),
-    unit: nvml.library.text(unit),
-  }))
-}
-
-/** [0, 1, 2, 8] → `0-2,8`. */
-function runs(cores) {
-  const starts = cores.filter((core, i) => core !== cores[i - 1] + 1)
-  const ends = cores.filter((core, i) => core + 1 !== cores[i + 1])
-  return starts.map((start, i) => (start === ends[i] ? start : `${start}-${ends[i]}`)).join(',')
 }
 
 nvml.close()

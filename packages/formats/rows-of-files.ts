@@ -1,14 +1,14 @@
 /** What sources of files have in common: which file holds a row, what the row is called, and where its bytes lie. */
-import { FileRows, OpenIndexes } from '../core/source/file-rows.js'
-import { fileKey } from '../core/source/find/file-key.js'
 import type { NumberArray } from '../core/source/index/columns.js'
 import type { IndexFile } from '../core/source/index/file.js'
 import type { Layout } from '../core/source/layout.js'
 import type { ByteRange, Columns, IndexColumn, Leaf, Need, Pieces, Source } from '../core/source/source.js'
-import { UnitRefs } from '../core/source/unit-refs.js'
 import type { Version } from '../core/store/store.js'
 import { attachIndex, type IndexedFile } from './indexed-files.js'
 import { PackedUnits, Seek } from './packed/units.js'
+import { fileKey } from './shared/file-key.js'
+import { FileRows, OpenIndexes } from './shared/file-rows.js'
+import { UnitRefs } from './shared/unit-refs.js'
 
 export abstract class RowsOfFiles implements Source {
   readonly count: number

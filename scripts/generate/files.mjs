@@ -58,7 +58,7 @@ export async function generatedFiles(root, importModule) {
   const device = await table('packages/cuda/device/facts.ts')
   const decoder = await table('packages/core/basics/decoder.ts')
   const judge = await table('packages/core/deliver/node/judge-facts.ts')
-  const launchers = await table('packages/core/deliver/launcher-facts.ts')
+  const launchers = await table('packages/core/deliver/launcher.ts')
   const protocol = await table('packages/core/deliver/protocol-facts.ts')
   const spans = await table('packages/core/spans/span-words.ts')
   const mistakes = await table('packages/core/basics/mistakes.ts')
@@ -181,7 +181,7 @@ export async function generatedFiles(root, importModule) {
       constant(judge(name)),
     ),
   ])
-  python('launchers', 'packages/core/deliver/launcher-facts.ts', 'Which variables tell a process its rank.', [
+  python('launchers', 'packages/core/deliver/launcher.ts', 'Which variables tell a process its rank.', [
     records(launchers('LAUNCHERS'), 'Launcher', 'What starts the ranks of a job.', {
       name: 'str',
       rank: 'str',

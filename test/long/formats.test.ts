@@ -98,7 +98,10 @@ describe.skipIf(!pythonHas(ORACLES, 'Random files of all formats'))('random file
 async function read(one: Case, order: FeedJson['order'], options: OpenOptions) {
   const found = new Map<string, Record<string, string> | null>()
   const json: FeedJson = {
-    ...{ source: one.source, fields: one.fields, order, onError: { policy: 'mask', budget: 1e6 } },
+    source: one.source,
+    fields: one.fields,
+    order,
+    onError: { policy: 'mask', budget: 1e6 },
     batch: { size: 1 + (one.seed % 37), last: 'keep' },
   }
   const loader = open(json, {

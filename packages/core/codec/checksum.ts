@@ -36,9 +36,10 @@ interface Kernel {
 let prepared: Kernel | undefined
 
 function kernelCrc32c(bytes: Uint8Array, before: number): number {
-  const memory = workspace(FOLD_AT - START + PIECE) as Uint8Array
-  if (prepared === undefined) {
-    prepared = kernel<Kernel>('crc32c')
+  const memory = workspace(FOLD_AT - START + PIECE)
+  const current = kernel<Kernel>('crc32c')
+  if (prepared !== current) {
+    prepared = current
     prepared.prepare(TABLES)
   }
   if (bytes.length >= WORTH_FOLDING) return foldedCrc32c(prepared, memory, bytes, before)

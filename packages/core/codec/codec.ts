@@ -6,10 +6,8 @@ import { DecodeError } from '../basics/errors.js'
 import { bloscInto } from './blosc.js'
 import { TooLarge, tooLarge } from './faults.js'
 import { inflateInto } from './inflate.js'
-import { lz4BlockInto } from './lz/lz4-block.js'
+import { lz4BlockInto, lzfInto, snappyInto } from './lz/blocks.js'
 import { lz4FrameInto } from './lz/lz4-frame.js'
-import { lzfInto } from './lz/lzf.js'
-import { snappyInto } from './lz/snappy.js'
 import { zstdInto } from './zstd.js'
 
 /**

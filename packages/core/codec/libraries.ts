@@ -3,9 +3,7 @@
  * alone: codecs then run by Node's zlib and the kernels, as they do where the libraries are missing.
  */
 import { type Libdeflate, type Liblz4, openLibdeflate, openLiblz4 } from '../system/codecs/libraries.js'
-import { openZlib, type Zlib } from '../system/codecs/zlib.js'
-import { type Libzstd, openLibzstd } from '../system/codecs/zstd.js'
-import { openZstdStream, type ZstdStream } from '../system/codecs/zstd-stream.js'
+import { type Libzstd, openLibzstd, openZstdStream, type ZstdStream } from '../system/codecs/zstd.js'
 
 /** A library, opened once; null: there is none. */
 function once<T>(open: () => T | undefined): () => T | null {
@@ -19,5 +17,4 @@ function once<T>(open: () => T | undefined): () => T | null {
 export const libdeflate = once<Libdeflate>(openLibdeflate)
 export const liblz4 = once<Liblz4>(openLiblz4)
 export const libzstd = once<Libzstd>(openLibzstd)
-export const zlib = once<Zlib>(openZlib)
 export const zstdStream = once<() => ZstdStream>(openZstdStream)

@@ -3,7 +3,7 @@
  * bit-shuffle does so with bits. What is left over at the end, less than an element or than 8 elements, stays as it was.
  */
 import { copyBytes } from '../system/memory/copy.js'
-import { unbitshuffleElements, unshuffleElements } from './kernels/shuffle.js'
+import { kernel, release, SLACK, START, workspace } from './kernels/load.js'
 
 /** Undoes the byte shuffle of HDF5, Blosc and numcodecs. */
 export function unshuffle(from: Uint8Array, into: Uint8Array, elementBytes: number): void {
@@ -52,39 +52,61 @@ export function unbitshuffle(
   blockElements?: number,
 ): void {
   const whole = Math.floor(from.length / elementBytes / 8) * 8
-  const block = Math.max(8, blockElements ?? whole)
-  if (!unbitshuffleElements(from, into, whole, elementBytes, block)) {
-    plainUnbitshuffle(from, into, whole, elementBytes, block)
-  }
+  unbitshuffleElements(from, into, whole, elementBytes, Math.max(8, Math.min(blockElements ?? whole, whole)))
   const rest = whole * elementBytes
   if (rest < from.length) into.set(from.subarray(rest), rest)
 }
 
-/** The same without the kernel. */
-export function plainUnbitshuffle(
-  from: Uint8Array,
-  into: Uint8Array,
-  whole: number,
-  elementBytes: number,
-  block: number,
-): void {
-  for (let first = 0; first < whole; first += block) {
-    const count = Math.min(block, whole - first)
-    const at = first * elementBytes
-    unbitshuffleBlock(from.subarray(at), into.subarray(at), elementBytes, count)
+interface Kernel {
+  unshuffle(from: number, stride: number, to: number, some: number, width: number): void
+  unbits(from: number, to: number, count: number, width: number): void
+}
+
+/** Bytes that the kernel `shuffle` does at a time: in and out, they fit a core's second cache. */
+const PIECE = 128 << 10
+
+/** `count` elements of `width` bytes, of which `from` has the first bytes, the second ones, and so on. */
+function unshuffleElements(from: Uint8Array, into: Uint8Array, count: number, width: number): void {
+  const memory = workspace(2 * (PIECE + 16 * 255 + SLACK))
+  const { unshuffle } = kernel<Kernel>('shuffle')
+  const some = Math.max(16, Math.floor(PIECE / width) & ~15)
+  const out = START + some * width + SLACK
+  for (let first = 0; first < count; first += some) {
+    const now = Math.min(some, count - first)
+    for (let b = 0; b < width; b++) {
+      const at = b * count + first
+      copyBytes(from.subarray(at, at + now), memory.subarray(START + b * some))
+    }
+    unshuffle(START, some, out, now, width)
+    copyBytes(memory.subarray(out, out + now * width), into.subarray(first * width))
   }
 }
 
-/** Row b * 8 + k has bit k of byte b of all elements, eight elements a byte. */
-function unbitshuffleBlock(from: Uint8Array, into: Uint8Array, elementBytes: number, count: number): void {
-  const row = count / 8
-  for (let b = 0; b < elementBytes; b++) {
-    for (let i = 0; i < row; i++) {
-      for (let j = 0; j < 8; j++) {
-        let byte = 0
-        for (let k = 0; k < 8; k++) byte |= ((from[(b * 8 + k) * row + i] >> j) & 1) << k
-        into[(i * 8 + j) * elementBytes + b] = byte
-      }
+/**
+ * `count` elements (a multiple of 8), bit-shuffled in blocks of `block` (a multiple of 8), the last of which may be shorter.
+ */
+function unbitshuffleElements(
+  from: Uint8Array,
+  into: Uint8Array,
+  count: number,
+  width: number,
+  block: number,
+): void {
+  // As many blocks as make a piece, but one at least.
+  const some = Math.max(1, Math.floor(PIECE / (block * width))) * block
+  const bytes = some * width + SLACK
+  const memory = workspace(3 * bytes)
+  const { unbits, unshuffle } = kernel<Kernel>('shuffle')
+  const [middle, out] = [START + bytes, START + 2 * bytes]
+  for (let first = 0; first < count; first += some) {
+    const now = Math.min(some, count - first)
+    copyBytes(from.subarray(first * width, (first + now) * width), memory.subarray(START))
+    for (let i = 0; i < now; i += block) {
+      const elements = Math.min(block, now - i)
+      unbits(START + i * width, middle, elements, width)
+      unshuffle(middle, elements, out + i * width, elements, width)
     }
+    copyBytes(memory.subarray(out, out + now * width), into.subarray(first * width))
   }
+  release()
 }

@@ -58,7 +58,11 @@ export async function tuneFeeding(feeding: Feeding, { tuned }: OpenedOptions, ab
   }
   for (const knob of Object.keys(setByHand.get(run) ?? {}) as ('workers' | 'depth')[]) may[knob] = false
   tuner.add({
-    ...{ id: feeding.id, run, feed: feeding.name, trainer, may },
+    id: feeding.id,
+    run,
+    feed: feeding.name,
+    trainer,
+    may,
     slotBytes: feeding.budget.slotBytes,
     mostDepth: feeding.ring.capacity - spare(),
     now: () => nowOf(feeding, spare()),

@@ -5,7 +5,7 @@
 
 import { crc32 } from 'node:zlib'
 import { MillraceError } from '../basics/errors.js'
-import { countersOf, type LaneCounters } from './read-counters.js'
+import { latestCopy, SUMS_IN_LANE } from './counters.js'
 import type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from './records.js'
 import {
   COUNTER_BYTES,
@@ -15,9 +15,11 @@ import {
   LANE_NAMES,
   LANES,
   LANES_AT,
+  LAST_WORK,
   LaneAt,
   LEVEL_NAMES,
   OWN_BYTES,
+  OwnAt,
   RECORD_BYTES,
   RECORDS,
   RECORDS_AT,
@@ -32,6 +34,7 @@ import {
   type SpanName,
   SUM_BYTES,
   SUMS,
+  SumAt,
 } from './span-words.js'
 
 export type { LaneInfo, RingInfo, SpanCursor, SpanRead, SpanRecord } from './records.js'
@@ -236,4 +239,85 @@ function textAt(view: DataView, from: number, to: number): string {
   const bytes = Buffer.from(view.buffer, view.byteOffset + from, to - from)
   const end = bytes.indexOf(0)
   return bytes.toString('utf8', 0, end < 0 ? bytes.length : end)
+}
+
+const WORK = SPAN_NAMES.slice(1, LAST_WORK + 1) as SpanName[]
+
+/** The time that workers have spent on one ring, by kind of work: for `stats()` and the line after an epoch. */
+export class SpanSums {
+  /** By lane. One that works for very many rings at once shows only the latest: then the sums that it showed last hold. */
+  private readonly seen = new Map<number, Record<SpanName, number>>()
+
+  constructor(
+    private readonly reader: SpanReader,
+    private readonly ring: number,
+  ) {}
+
+  /** ms since the ring was opened, up to some milliseconds ago. */
+  read(): Record<string, number> {
+    for (const { lane, rings } of this.reader.counters(this.ring)) this.seen.set(lane.lane, rings[0].ms)
+    const sums: Record<string, number> = {}
+    for (const kind of WORK) {
+      const ms = [...this.seen.values()].reduce((sum, one) => sum + one[kind], 0)
+      if (ms > 0) sums[kind] = ms
+    }
+    return sums
+  }
+}
+
+/** What a lane has done since it was first used. */
+interface LaneCounters {
+  lane: LaneInfo
+  /** CPU time, and waiting for a core (ms): as of `at` (ms of CLOCK_MONOTONIC). NaN: the system does not say. */
+  cpu: number
+  delay: number
+  /** Collecting garbage (ms). */
+  gc: number
+  at: number
+  /** Of the latest rings that it worked for; 0: of none. */
+  rings: RingCounters[]
+}
+
+/** What a lane has done for a ring. */
+interface RingCounters {
+  ring: number
+  /** Time by kind (ms): all kinds. */
+  ms: Record<SpanName, number>
+  bytes: number
+  /** Rows and claims of a worker; rows and steps of a consumer. */
+  rows: number
+  claims: number
+  /** Reads of a store, and files that were opened or looked up. */
+  reads: number
+  opens: number
+  /** Up to when this counts (ms of CLOCK_MONOTONIC). */
+  at: number
+}
+
+/** The counters of a lane. Of each, a copy is whole, unless its writer wrote both while we read: then the next look sees it. */
+function countersOf(lane: LaneInfo, part: Uint8Array): LaneCounters {
+  const own = latestCopy(part, 0, OWN_BYTES)
+  const view = own && viewOf(own)
+  const f64 = (at: number) => view?.getFloat64(at, true) ?? 0
+  const rings: RingCounters[] = []
+  for (let i = 0; i < SUMS; i++) {
+    const sums = latestCopy(part, SUMS_IN_LANE + i * 2 * SUM_BYTES, SUM_BYTES)
+    if (sums) rings.push(sumsAt(viewOf(sums)))
+  }
+  return { lane, cpu: f64(OwnAt.Cpu), delay: f64(OwnAt.Delay), gc: f64(OwnAt.Gc), at: f64(OwnAt.At), rings }
+}
+
+function sumsAt(view: DataView): RingCounters {
+  const f64 = (at: number) => view.getFloat64(at, true)
+  const ms = SPAN_NAMES.slice(1).map((name, i) => [name, f64(SumAt.Ms + 8 * i)])
+  return {
+    ring: view.getUint32(SumAt.Ring, true),
+    ms: Object.fromEntries(ms) as RingCounters['ms'],
+    bytes: f64(SumAt.Bytes),
+    rows: f64(SumAt.Rows),
+    claims: f64(SumAt.Claims),
+    reads: f64(SumAt.Reads),
+    opens: f64(SumAt.Opens),
+    at: f64(SumAt.At),
+  }
 }

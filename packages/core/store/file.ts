@@ -1,12 +1,11 @@
 /** Local files as a store. It reads with blocking positional reads, and checks that a file is still what was indexed. */
-import { fstatSync, read, readSync, statSync } from 'node:fs'
+import { type Dirent, fstatSync, read, readdirSync, readSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { ChangedError, SourceError } from '../basics/errors.js'
 import { countOpen } from '../spans/clock.js'
 import { type Advice, advise } from '../system/files/advise.js'
 import { readAhead } from '../system/files/read-ahead.js'
 import { refuseOthers } from '../system/files/regular.js'
-import { filesBelow } from './files-below.js'
 import { changeOf, type FileIdentity, type LocalVersion, likeness, probesAgree } from './identity.js'
 import { closeFiles, openedFile, openFile, whileOpen } from './open-files.js'
 import {
@@ -231,4 +230,29 @@ const ADVICE: Record<string, string> = {
 function explain(path: string, offset: number, cause: NodeJS.ErrnoException): SourceError {
   const advice = ADVICE[cause.code ?? ''] ?? `${cause.message}: check that the file can be read (\`cat\` it)`
   return new SourceError(`${path}: can't read at offset ${offset}: ${advice}`, { file: path, offset, cause })
+}
+
+/** Of a prefix that ends within a name, the folder that it lies in is looked at. A folder that is not there has no files. */
+function filesBelow(prefix: string): Generator<string> {
+  return below(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix, [])
+}
+
+/** `above` are the identities of the folders it lies in: a link to one of them is not followed. */
+function* below(folder: string, prefix: string, above: readonly string[]): Generator<string> {
+  const stats = statSync(folder, { throwIfNoEntry: false })
+  const identity = `${stats?.dev}:${stats?.ino}`
+  if (stats === undefined || above.includes(identity)) return
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = folder + entry.name
+    const kind = kindOf(entry, path)
+    if (kind === 'folder' && (prefix.startsWith(`${path}/`) || path.startsWith(prefix)))
+      yield* below(`${path}/`, prefix, [...above, identity])
+    if (kind === 'file' && path.startsWith(prefix)) yield path
+  }
+}
+
+function kindOf(entry: Dirent, path: string): 'file' | 'folder' | undefined {
+  const what = entry.isFile() || entry.isDirectory() ? entry : statSync(path, { throwIfNoEntry: false })
+  if (what?.isFile()) return 'file'
+  return what?.isDirectory() ? 'folder' : undefined
 }

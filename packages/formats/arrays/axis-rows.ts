@@ -4,10 +4,10 @@
  */
 import { lastAtMost } from '../../core/basics/search.js'
 import type { Columns } from '../../core/source/column.js'
-import { FileRows } from '../../core/source/file-rows.js'
-import { fileKey } from '../../core/source/find/file-key.js'
 import type { ByteRange, IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
+import { fileKey } from '../shared/file-key.js'
+import { FileRows } from '../shared/file-rows.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import { ArrayRows, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
 import { inflateMember } from './inflate-member.js'
 import type { ArraysManifest } from './manifest.js'

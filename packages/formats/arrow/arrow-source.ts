@@ -2,7 +2,6 @@
  * Arrow files while a feed runs: which file holds a row, and the small columns of all files' indexes as one. Each index is mapped
  * when one of its rows is first asked for.
  */
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { Layout } from '../../core/source/layout.js'
 import type {
   Columns,
@@ -14,8 +13,9 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
 import { RowsOfFiles } from '../rows-of-files.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import type { ArrowColumn } from './columns.js'
 import { ArrowFile, type FileManifest } from './file.js'
 

@@ -6,8 +6,8 @@ import { bytesOfStored, isFloatDtype, type StoredDtype } from '../../core/basics
 import { READERS } from '../../core/basics/element.js'
 import { DecodeError } from '../../core/basics/errors.js'
 import type { ArrayColumn, Column } from '../../core/source/column.js'
-import { decimalAt } from '../../core/source/columnar/decimal.js'
 import { utf8Text } from '../../core/source/texts.js'
+import { decimalAt } from '../shared/decimal.js'
 import { type ArrowColumn, elementsOf } from './columns.js'
 import type { Field } from './metadata/schema.js'
 

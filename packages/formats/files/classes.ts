@@ -5,9 +5,9 @@
  * that order, with pictures or without.
  */
 import { nearest, SourceError } from '../../core/basics/errors.js'
-import { isHidden } from '../../core/source/find/hidden.js'
 import { prefixOf } from '../../core/source/find/names.js'
 import { IndexFile } from '../../core/source/index/file.js'
+import { isHidden } from '../shared/hidden.js'
 
 /** Names in a message; the rest is counted. */
 const MOST_NAMES = 3

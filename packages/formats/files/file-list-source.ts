@@ -1,12 +1,12 @@
 /** A list of files while a feed runs: what `folder`, `files` and lists have in common. A sample is a whole file. */
 import { inFile, type SourceError } from '../../core/basics/errors.js'
-import { fileKey } from '../../core/source/find/file-key.js'
-import { goesUp } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { Columns, IndexColumn, Need, Pieces, Source, WholeFile } from '../../core/source/source.js'
 import type { FileIdentity } from '../../core/store/identity.js'
 import type { Version } from '../../core/store/store.js'
+import { fileKey } from '../shared/file-key.js'
+import { goesUp } from '../shared/within.js'
 import type { FileListManifest } from './file-list.js'
 
 export abstract class FileListSource implements Source {

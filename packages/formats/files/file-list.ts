@@ -2,19 +2,20 @@
  * The index of the files below a folder: folders, names, sizes, times of change. `folder` and `files` find it or make it
  * here. It is good as long as no folder and no file in it was changed.
  */
+
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { inParallel } from '../../core/basics/parallel.js'
 import { prefixOf } from '../../core/source/find/names.js'
-import { type FoundObject, objectColumns } from '../../core/source/find/objects.js'
-import { type WalkOptions, walkFiles } from '../../core/source/find/walk.js'
-import { type Counted, isCounted, tellOfLinks } from '../../core/source/find/within.js'
 import { IndexFile, type IndexHeader } from '../../core/source/index/file.js'
 import { type IndexFound, obtainIndex } from '../../core/source/index/place.js'
 import { writeIndex } from '../../core/source/index/write.js'
 import type { Fingerprint, Manifest, OpenContext } from '../../core/source/source.js'
 import { ASKED_AT_ONCE, type StoreOf, statOf } from '../../core/store/access.js'
 import { isMissing } from '../../core/store/store.js'
+import { type FoundObject, objectColumns } from '../shared/objects.js'
+import { type WalkOptions, walkFiles } from '../shared/walk.js'
+import { type Counted, isCounted, tellOfLinks } from '../shared/within.js'
 
 export interface FileListWanted {
   /** The folder that all files lie below, absolute or with a scheme. */

@@ -3,7 +3,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { inFile, nearest, type SourceError } from '../../core/basics/errors.js'
 import { NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
-import { numberIn } from '../../core/source/index/number-in.js'
+import { numberIn } from '../shared/number-in.js'
 import type { Table } from '../text-lines.js'
 
 /** Lines after which other work of this thread gets its turn, and progress is told. */

@@ -6,12 +6,12 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { inFile, SourceError } from '../../core/basics/errors.js'
-import { isHidden } from '../../core/source/find/hidden.js'
 import { prefixOf, resolveFolder } from '../../core/source/find/names.js'
-import { type FoundObject, listObjects } from '../../core/source/find/objects.js'
-import type { Counted } from '../../core/source/find/within.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
+import { isHidden } from '../shared/hidden.js'
+import { type FoundObject, listObjects } from '../shared/objects.js'
+import type { Counted } from '../shared/within.js'
 import { classFolders, numberClasses } from './classes.js'
 import {
   type FileList,

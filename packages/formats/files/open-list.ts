@@ -7,7 +7,6 @@ import { basename, dirname, join, relative } from 'node:path'
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import { combinedFingerprint, joined } from '../../core/source/combine/combined.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
-import { isCounted, isWithin, tellOfLinks } from '../../core/source/find/within.js'
 import { IndexFile, type IndexHeader } from '../../core/source/index/file.js'
 import {
   type IndexedObject,
@@ -20,6 +19,7 @@ import type { Manifest, OpenContext } from '../../core/source/source.js'
 import { statOf } from '../../core/store/access.js'
 import { codeOf } from '../../core/store/store.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
+import { isCounted, isWithin, tellOfLinks } from '../shared/within.js'
 import { hashOf, localText } from '../text-lines.js'
 import {
   changedFile,

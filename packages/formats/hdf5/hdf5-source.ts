@@ -5,7 +5,6 @@
 import { DecodeError } from '../../core/basics/errors.js'
 import { PerColumns } from '../../core/basics/per-columns.js'
 import { unitsBeside } from '../../core/source/combine/unit-boundaries.js'
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type {
   Column,
@@ -18,6 +17,7 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { LIES } from './dataset.js'
 import { filterName } from './filters.js'
 import { type FileDataset, type FileManifest, Hdf5File } from './hdf5-file.js'

@@ -83,10 +83,17 @@ class IndexBuilder {
   private readonly values: IndexValues
   private readonly texts = { path: new TextBuilder(), refused: new TextBuilder(), note: new TextBuilder() }
   private readonly numbers = {
-    ...{ scale: new NumberBuilder(), kind: new NumberBuilder(), dimStart: new NumberBuilder() },
-    ...{ dims: new NumberBuilder(), chunkDims: new NumberBuilder(), lies: new NumberBuilder() },
-    ...{ offset: new NumberBuilder(), firstChunk: new NumberBuilder() },
-    ...{ chunkOffset: new NumberBuilder(), chunkBytes: new NumberBuilder(), chunkMask: new NumberBuilder() },
+    scale: new NumberBuilder(),
+    kind: new NumberBuilder(),
+    dimStart: new NumberBuilder(),
+    dims: new NumberBuilder(),
+    chunkDims: new NumberBuilder(),
+    lies: new NumberBuilder(),
+    offset: new NumberBuilder(),
+    firstChunk: new NumberBuilder(),
+    chunkOffset: new NumberBuilder(),
+    chunkBytes: new NumberBuilder(),
+    chunkMask: new NumberBuilder(),
   }
   /** Addresses of the scales of each dataset's axes, and the name of each scale. */
   private readonly axes: number[][] = []

@@ -8,12 +8,12 @@ import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import { obtainFileIndex } from '../../core/source/index/of-file.js'
-import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { IndexFound } from '../../core/source/index/place.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { timeOf } from '../indexed-files.js'
 import { withPath } from '../paths.js'
+import { type Opened, openMany } from '../shared/index-of-source.js'
 import {
   arePatterns,
   chooseGroups,

@@ -2,7 +2,6 @@
 import { bytesOfStored } from '../../core/basics/array.js'
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { openMany } from '../../core/source/index/of-source.js'
 import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
@@ -23,6 +22,7 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { ShardSource, type Wanted } from '../shards/shard-source.js'
+import { openMany } from '../shared/index-of-source.js'
 import { openArrowRows } from './arrow-rows.js'
 import { readFrames } from './frames.js'
 import { decoderOf, refusal, tokenDtype, typeOf } from './leaf.js'

@@ -7,7 +7,6 @@ import { createHash, getHashes } from 'node:crypto'
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { openMany } from '../../core/source/index/of-source.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { readRange } from '../../core/store/access.js'
 import type { Stat } from '../../core/store/store.js'
@@ -29,6 +28,7 @@ import {
   wrongSize,
 } from '../shards/open-shards.js'
 import { ShardSource, type Wanted } from '../shards/shard-source.js'
+import { openMany } from '../shared/index-of-source.js'
 import { decoderOf, type MdsColumn, refusal } from './encoding.js'
 
 interface MdsManifest extends ShardManifest {

@@ -1,11 +1,11 @@
 /** Decompresses a file that is compressed as a whole, once, from its beginning to its end, and makes its seek table. */
 import { DecodeError, inFile } from '../../core/basics/errors.js'
-import { scanGzip, scanZlib } from '../../core/codec/gzip/gzip-scan.js'
-import { scanZstd } from '../../core/codec/zstd-scan.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import type { IndexTools } from '../../core/source/index/of-file.js'
+import { scanGzip, scanZlib } from './gzip-scan.js'
 import { SeekTable } from './seek-table.js'
 import type { PackedCodec } from './units.js'
+import { scanZstd } from './zstd-scan.js'
 
 /** What a compressed file turned out to be. */
 export interface Packed {

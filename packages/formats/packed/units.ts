@@ -2,12 +2,12 @@
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
 import { lastAtMost } from '../../core/basics/search.js'
 import { decompressInto } from '../../core/codec/codec.js'
-import { inflatePart } from '../../core/codec/gzip/gzip-part.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { ByteRange } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
+import { inflatePart } from './gzip-part.js'
 
 export type PackedCodec = 'gzip' | 'zlib' | 'zstd'
 

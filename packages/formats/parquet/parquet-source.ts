@@ -1,7 +1,6 @@
 /** Parquet files while a feed runs: which file and unit hold a row. Each file's index is mapped when one of its rows is first asked for. */
 import { lastAtMost } from '../../core/basics/search.js'
 import type { UnitColumn } from '../../core/source/columnar/view.js'
-import { FileRows, OpenIndexes } from '../../core/source/file-rows.js'
 import type {
   ByteRange,
   Columns,
@@ -13,8 +12,9 @@ import type {
   Pieces,
   Present,
 } from '../../core/source/source.js'
-import { UnitRefs } from '../../core/source/unit-refs.js'
 import { RowsOfFiles } from '../rows-of-files.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
+import { UnitRefs } from '../shared/unit-refs.js'
 import { type FileManifest, ParquetFile } from './file.js'
 import { layoutOf } from './layout.js'
 import type { Partition } from './partitions.js'

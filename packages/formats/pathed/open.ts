@@ -1,20 +1,14 @@
 /**
  * Looks up the files that the paths of a table lead to, once: names, sizes and times, in an index. A path is relative to the folder of
- * the table's file, and leads out of neither this nor the root that the definition gives (find/within.ts).
+ * the table's file, and leads out of neither this nor the root that the definition gives (shared/within.ts).
  */
+
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import { commonFolder } from '../../core/source/find/common-folder.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
-import {
-  boundName,
-  type Counted,
-  isCounted,
-  LinkCounter,
-  tellOfLinks,
-} from '../../core/source/find/within.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { wrongLength } from '../../core/source/index/of-file.js'
 import { type IndexFound, obtainIndex } from '../../core/source/index/place.js'
@@ -27,6 +21,7 @@ import type { LocalVersion } from '../../core/store/identity.js'
 import { Reader } from '../../core/store/reader.js'
 import { isMissing } from '../../core/store/store.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
+import { boundName, type Counted, isCounted, LinkCounter, tellOfLinks } from '../shared/within.js'
 import { MISSING, NO_PATH, OUTSIDE, type PathedColumn, type PathedManifest } from './pathed.js'
 
 const KIND = 'paths'

@@ -5,7 +5,6 @@
  */
 import { DecodeError, inFile, SourceError } from '../../core/basics/errors.js'
 import { folderOf, withoutSlash } from '../../core/source/find/names.js'
-import { isWithin } from '../../core/source/find/within.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { attachedIndex, type TextColumn } from '../../core/source/index/file.js'
 import type {
@@ -19,6 +18,7 @@ import type {
 } from '../../core/source/source.js'
 import { SourceWrapper } from '../../core/source/source-wrapper.js'
 import type { Version } from '../../core/store/store.js'
+import { isWithin } from '../shared/within.js'
 
 /** In place of a size: the row has no path; it leads out of the folder of its table; there is no such file. */
 export const NO_PATH = -1

@@ -2,7 +2,6 @@
  * The index of one tar shard (index/of-file.ts says where it lies and how long it is good). It is built by a scan, or from
  * DALI's index if there is one that proves right.
  */
-
 import type { IndexHeader } from '../../core/source/index/file.js'
 import type { IndexedObject } from '../../core/source/index/indexed-object.js'
 import {
@@ -11,11 +10,11 @@ import {
   type IndexTools,
   wrongLength,
 } from '../../core/source/index/of-file.js'
-import { obtainFileIndexes } from '../../core/source/index/of-files.js'
 import type { IndexFound } from '../../core/source/index/place.js'
 import { buffered } from '../../core/source/index/read-at.js'
 import type { OpenContext } from '../../core/source/source.js'
 import type { Stores } from '../../core/store/stores.js'
+import { obtainFileIndexes } from '../shared/index-of-files.js'
 import { readDaliIndex } from './foreign.js'
 import { BLOCK } from './header.js'
 import type { ShardPath } from './paths.js'

@@ -4,10 +4,10 @@
  */
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import { type Opened, openMany } from '../../core/source/index/of-source.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
 import { indexedFiles } from '../indexed-files.js'
+import { type Opened, openMany } from '../shared/index-of-source.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
 import { findShards, type ShardPath, type TarJson } from './paths.js'
 import { type TarManifest, TarSource } from './tar-source.js'

@@ -13,10 +13,10 @@ import {
   statNamed,
 } from '../../core/source/find/data-files.js'
 import { folderOf, resolveFolder, resolveName } from '../../core/source/find/names.js'
-import { boundName, leadsOut } from '../../core/source/find/within.js'
 import { readWhole } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
 import { withPath } from '../paths.js'
+import { boundName, leadsOut } from '../shared/within.js'
 
 /** `root`: where the shards that a shard list names may lie, besides the folder of the list. */
 export type TarJson = PathsJson | { path: PathsJson; root?: string }

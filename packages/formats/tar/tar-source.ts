@@ -2,10 +2,10 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
-import { OpenIndexes } from '../../core/source/file-rows.js'
 import type { Columns, IndexColumn, Manifest, Need, Pieces, Present } from '../../core/source/source.js'
 import type { IndexedFile } from '../indexed-files.js'
 import { RowsOfFiles } from '../rows-of-files.js'
+import { OpenIndexes } from '../shared/file-rows.js'
 import { TarShard } from './shard.js'
 
 export interface TarManifest extends Manifest {

@@ -6,9 +6,7 @@ import { spacesBehind } from '../tokenize/token-finder.js'
 import type { AddedToken } from '../tokenize/vocabulary/model.js'
 
 export interface Alphabet {
-  /** The bytes that a token stands for. */
   bytes(token: number): Uint8Array
-  /** The added token of this number. */
   added(token: number): AddedToken | undefined
 }
 

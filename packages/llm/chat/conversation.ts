@@ -130,7 +130,6 @@ function weightOf(weight: Json): number | undefined {
   return typeof weight === 'number' ? weight : undefined
 }
 
-/** Whether a message has the weight 0. */
 export const isUnweighted = (message: JsonObject): boolean => weightOf(message.get('weight') ?? null) === 0
 
 export const isAssistant = (message: JsonObject): boolean => message.get('role') === 'assistant'

@@ -165,7 +165,6 @@ export function floatText(value: number): string {
   return plain.includes('.') ? plain : `${plain}.0`
 }
 
-/** Digits without an exponent. */
 function plainText(mantissa: string, power: number): string {
   const sign = mantissa.startsWith('-') ? '-' : ''
   const digits = mantissa.replace(/[-.]/g, '')

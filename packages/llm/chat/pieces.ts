@@ -14,7 +14,6 @@ export interface Piece {
 export interface ContentMarks {
   open: string
   close: string
-  /** What is marked. */
   names: readonly string[]
 }
 

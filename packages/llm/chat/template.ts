@@ -132,7 +132,6 @@ export function freeMarks(count: number, ...texts: string[]): string[] {
   return free
 }
 
-/** All texts of a value. */
 export function textsOf(json: Json): string {
   if (typeof json === 'string') return json
   if (Array.isArray(json)) return json.map(textsOf).join('')

@@ -11,7 +11,6 @@ const PLAIN: readonly string[] = ['prompt', 'completion', 'chosen', 'rejected']
 /** Columns in which one of the source's may be a list of messages. */
 const MESSAGES: readonly string[] = ['messages', 'conversations', ...PLAIN]
 
-/** The columns to read. */
 export function chatColumns(source: Source, wanted: readonly string[]): string[] {
   const { columns } = source
   // JSON lines look at the first rows only: others may have what these lack.

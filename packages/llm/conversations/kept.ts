@@ -16,7 +16,6 @@ export interface ChatSummary {
   /** Rows of the source inside. */
   conversations: number
   tokens: number
-  /** Tokens that are trained on. */
   trained: number
   /** Rows that were left out: how many, and the first of them. */
   dropped: number

@@ -22,11 +22,9 @@ export interface PairsManifest extends Manifest {
   /** The source of the conversations: for ids and places. */
   inner: Manifest
   file: { path: string; version: Version }
-  /** Bytes of a token. */
   bytes: 2 | 4
   /** First token of each document, and the end. */
   starts: Float64Array
-  /** Rows of the inner source. */
   rows: Uint32Array
   /** Tokens that prompt and answer have at most. */
   length: number

@@ -23,13 +23,11 @@ export interface ChatSetup {
   withTools?: string
   templateName: string
   tokens: ReadonlyMap<string, string>
-  /** Variables that the user gave: JSON. */
   variables: string
   settings: Pick<ChatSettings, 'train' | 'now' | 'contents'>
   pairs: boolean
 }
 
-/** Rows `begin`…`end`−1. */
 export interface ChatRun {
   begin: number
   end: number

@@ -13,7 +13,6 @@ export interface TokenizerFile {
   /** For messages: of a folder its name, otherwise that of the file. */
   name: string
   bytes: Buffer
-  /** The tokenizer_config.json beside it. */
   config?: TokenizerConfig
 }
 

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { MillraceError, SourceError } from '../../core/basics/errors.js'
+import type { TokenizerParams } from '../../core/define/operators/text.js'
 import type { OpenedTokenizer as Opened, Tokenizers } from '../../core/define/tokenizer.js'
 import { conversion, findTokenizer, type TokenizerConfig, type TokenizerFile } from './find.js'
 import { openPackage, type PackageVocabulary } from './package/open.js'
@@ -17,17 +18,8 @@ import type { Model } from './vocabulary/model.js'
 import { readTiktoken } from './vocabulary/tiktoken.js'
 import { parseTokenizerJson, readTokenizerJson } from './vocabulary/tokenizer-json.js'
 
-/** How a tokenizer is named in definitions and commands; a text alone is its path. */
-export interface TokenizerJson {
-  /** A tokenizer.json, its folder, a .tiktoken file, or `millrace-4k`, which ships with Millrace. */
-  path: string
-  /** What the name of a special token in a text is: text like any other (the default), or that token. */
-  special?: 'text' | 'parse'
-  /** What becomes of text that is no UTF-8: its wrong bytes become U+FFFD (the default), or it is an error. */
-  invalid?: 'replace' | 'fatal'
-  /** How words are cut, for .tiktoken files that are not known. */
-  pattern?: PatternName
-}
+/** As definitions and commands name a tokenizer; a text alone is its path. */
+export type TokenizerJson = Partial<TokenizerParams> & { path: string }
 
 /** The tables lie in shared memory. */
 export interface OpenedTokenizer extends Opened {

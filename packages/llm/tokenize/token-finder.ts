@@ -19,7 +19,6 @@ const SPACE = /^[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000
 
 export class TokenFinder {
   private readonly root: Node = { next: new Map() }
-  /** Whether a token begins with a byte. */
   private readonly begins = new Uint8Array(256)
 
   constructor(tokens: readonly AddedToken[]) {

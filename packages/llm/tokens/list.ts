@@ -5,9 +5,9 @@
 import { basename } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
 import { folderOf, resolveFolder, resolveName } from '../../core/source/find/names.js'
-import { boundName, leadsOut } from '../../core/source/find/within.js'
 import type { ListedFile } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { boundName, leadsOut } from '../../formats/shared/within.js'
 import { fault, type ListText, listText, textLines } from '../../formats/text-lines.js'
 
 export async function readTokenList(list: string, root: string, folder?: string): Promise<ListedFile[]> {

@@ -130,7 +130,12 @@ export class ClientAccount implements ClientObserver {
     const now = this.lookAtMakers(feeding.id)
     const facts = { ...factsOf(opened, device), begun: sums.begun }
     return evidenceOfRun(source, {
-      ...{ from: sums.from, to: now.at, before, now, facts, ...(cache && { cache }) },
+      from: sums.from,
+      to: now.at,
+      before,
+      now,
+      facts,
+      ...(cache && { cache }),
       times: { steps: sentSteps(sums.steps), waits: sums.waits },
       host: this.hostSince(host),
     })
@@ -190,7 +195,13 @@ function factsOf({ plan }: ServedRing['opened'], device: Facts['device']): Parti
 /** Steps as accounts have them. */
 function sentSteps(told: readonly ToldStep[]): StepTimes[] {
   return told.map(([asked, supply, handOver, transfer, compute, samples, count, gc, mark]) => ({
-    ...{ asked, supply, handOver, transfer, compute, samples, count },
+    asked,
+    supply,
+    handOver,
+    transfer,
+    compute,
+    samples,
+    count,
     ...(gc > 0 && { gc }),
     ...(mark === StepMarks.first && { first: true }),
     ...(mark === StepMarks.epochStart && { epochStart: true }),
@@ -200,7 +211,12 @@ function sentSteps(told: readonly ToldStep[]): StepTimes[] {
 /** Reads what a client has sent. */
 function sentSpans(told: readonly ToldRecord[]): SpanReading {
   const lane: LaneInfo = {
-    ...{ lane: 0, kind: 'consumer', number: 0, name: 'trainer 0', open: true, written: told.length },
+    lane: 0,
+    kind: 'consumer',
+    number: 0,
+    name: 'trainer 0',
+    open: true,
+    written: told.length,
   }
   const records = told.map(([kind, start, duration, batch, firstRow, rows, joined], number): SpanRecord => {
     const times = { start, duration, bytes: 0, cpu: Number.NaN, delay: Number.NaN }

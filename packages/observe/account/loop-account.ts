@@ -112,7 +112,12 @@ export class LoopAccount implements LoopObserver {
     const before = look ?? { at: from, counters: [] }
     const { cache, ...facts } = beside
     return evidenceOfRun(this.source, {
-      ...{ from, to: now, times, before, now: this.look(now), ...(cache && { cache }) },
+      from,
+      to: now,
+      times,
+      before,
+      now: this.look(now),
+      ...(cache && { cache }),
       host: this.hostNow(now),
       facts: { ...facts, begun: this.begun },
     })

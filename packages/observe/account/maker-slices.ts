@@ -118,7 +118,14 @@ class OpenSlice {
     const share = all > 0 ? workOf(work) / all : 1
     const known = !Number.isNaN(this.cpu)
     return {
-      ...{ maker: this.first.lane.number, from: this.first.start, to: this.to, work, wait, idle, gc, bytes },
+      maker: this.first.lane.number,
+      from: this.first.start,
+      to: this.to,
+      work,
+      wait,
+      idle,
+      gc,
+      bytes,
       cpu: known ? this.cpu * share : null,
       delay: known && !Number.isNaN(this.delay) ? this.delay * share : null,
       // A claim has one span of each kind of its work.
@@ -183,13 +190,20 @@ export function sliceOfCounters(
   const delay = now.delay - (before?.delay ?? 0)
   const share = shareOfWork(now, before, ring)
   return {
-    ...{ maker: now.lane.number, from, to, work },
+    maker: now.lane.number,
+    from,
+    to,
+    work,
     wait: ms('wait') + unbound('wait'),
     idle: ms('idle') + unbound('idle'),
     cpu: Number.isNaN(cpu) ? null : Math.max(0, cpu) * share,
     delay: Number.isNaN(cpu) || Number.isNaN(delay) ? null : Math.max(0, delay) * share,
     gc: Math.max(0, now.gc - (before?.gc ?? 0)),
-    ...{ bytes: of('bytes'), rows: of('rows'), claims: of('claims'), reads: of('reads'), opens: of('opens') },
+    bytes: of('bytes'),
+    rows: of('rows'),
+    claims: of('claims'),
+    reads: of('reads'),
+    opens: of('opens'),
   }
 }
 

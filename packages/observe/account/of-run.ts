@@ -28,15 +28,16 @@ export function evidenceOfRun(
   { from, to, times, before, now, facts, cache, host = null }: RunOf,
 ): Evidence {
   return {
-    ...{
-      version: 1,
-      from,
-      to,
-      facts: factsOf(source, { ...(host && { cores: host.allowed }), ...facts }),
-      steps: times.steps,
-      waits: times.waits,
-    },
+    version: 1,
+    from,
+    to,
+    facts: factsOf(source, { ...(host && { cores: host.allowed }), ...facts }),
+    steps: times.steps,
+    waits: times.waits,
     makers: source ? makersBetween(source.engine.ring, before, now) : [],
-    ...{ host, probes: {}, lost: 0, ...(cache && { cache }) },
+    host,
+    probes: {},
+    lost: 0,
+    ...(cache && { cache }),
   }
 }

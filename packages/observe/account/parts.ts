@@ -87,8 +87,15 @@ export interface StepSums extends MakerTime {
 /** Sums of steps, each with the shares of its supply. */
 export function sumSteps(steps: readonly StepTimes[], supply: readonly MakerTime[]): StepSums {
   const sums: StepSums = {
-    ...{ count: 0, samples: 0, handOver: 0, transfer: 0, compute: 0 },
-    ...{ running: 0, queued: 0, blocked: 0, noSlot: 0 },
+    count: 0,
+    samples: 0,
+    handOver: 0,
+    transfer: 0,
+    compute: 0,
+    running: 0,
+    queued: 0,
+    blocked: 0,
+    noSlot: 0,
   }
   for (const [i, step] of steps.entries()) {
     const waited = amount(step.supply)
@@ -122,8 +129,14 @@ export function partsOf(sums: StepSums, idealMs: number): Parts {
   const whole = waits + sums.compute
   if (!(whole > 0))
     return {
-      ...{ ideal: 1, slowed: 0, handOver: 0, transfer: 0 },
-      ...{ running: 0, queued: 0, blocked: 0, noSlot: 0 },
+      ideal: 1,
+      slowed: 0,
+      handOver: 0,
+      transfer: 0,
+      running: 0,
+      queued: 0,
+      blocked: 0,
+      noSlot: 0,
     }
   const ideal = Math.min(amount(idealMs) * sums.count, whole)
   const slowed = Math.max(0, sums.compute - ideal)

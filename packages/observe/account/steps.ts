@@ -80,7 +80,8 @@ class OpenStep {
     this.batch = batch
     this.joined = joined
     this.step = {
-      ...{ asked: start, ...times },
+      asked: start,
+      ...times,
       ...(first && { first }),
       ...(!first && beginsEpoch({ batch, firstRow }, stepsInEpoch) && { epochStart: true }),
       ...(times.count === 1 && { ready: times.supply === 0 }),

@@ -42,17 +42,17 @@ export class GpuSampler {
 
   look(): GpuLook | undefined {
     try {
-      const { memory, power, utilization } = this.nvml.read(this.index)
+      const { memory, watts, utilization } = this.nvml.read(this.index)
       const now = this.now()
       const seconds = (now - this.last) / 1000
       this.last = now
-      if (this.gpm === undefined) count(this.work, seconds, utilization.gpu)
+      if (this.gpm === undefined) count(this.work, seconds, utilization)
       else this.counters(this.gpm)
       return {
         name: this.name,
         memoryBytes: known(memory.used),
-        watts: known(power.now),
-        hasWork: this.gpm === undefined && Number.isNaN(utilization.gpu) ? null : { ...this.work },
+        watts: known(watts),
+        hasWork: this.gpm === undefined && Number.isNaN(utilization) ? null : { ...this.work },
         smActive: this.gpm === undefined ? null : { ...this.sm },
       }
     } catch {

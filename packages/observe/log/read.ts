@@ -59,8 +59,13 @@ export function readLogFile(path: string): LoggedRank | undefined {
   if (first === undefined || !('header' in first)) return undefined
   const { header } = first
   const rank: LoggedRank = {
-    ...{ rank: header.rank, host: header.host, trainer: header.trainer, headers: [header] },
-    ...{ records: [], end: null, file: path },
+    rank: header.rank,
+    host: header.host,
+    trainer: header.trainer,
+    headers: [header],
+    records: [],
+    end: null,
+    file: path,
   }
   for (const line of found.slice(1)) {
     // Where the feed was opened again, the file goes on.

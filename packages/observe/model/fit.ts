@@ -151,7 +151,9 @@ function perSample(
     return {
       cpu: { ...cpu, value: cpu.value + beside },
       blocked: { ...blocked, value: blocked.value - beside },
-      ...{ beside, bytes, timed: true },
+      beside,
+      bytes,
+      timed: true,
     }
   }
   const waits = ({ work }: MakerSlice) => work.open + work.read

@@ -26,10 +26,20 @@ function run(name: string, waitMs: number): ReportRun {
   const stepMs = waitMs + 20
   const running = waitMs / stepMs
   return {
-    ...{ name, what: 'one thread', stepMs, lost: running, why: `because of ${name}` },
+    name,
+    what: 'one thread',
+    stepMs,
+    lost: running,
+    why: `because of ${name}`,
     parts: {
-      ...{ ideal: 1 - running, slowed: 0, handOver: 0, transfer: 0 },
-      ...{ running: running / 2, queued: running / 2, blocked: 0, noSlot: 0 },
+      ideal: 1 - running,
+      slowed: 0,
+      handOver: 0,
+      transfer: 0,
+      running: running / 2,
+      queued: running / 2,
+      blocked: 0,
+      noSlot: 0,
     },
     steps,
     workers: [{ name: 'worker 0', spans: steps.map(({ start, wait }) => ['decode', start, wait]) }],
@@ -45,7 +55,11 @@ const data: ReportData = {
   commands: [{ text: 'millrace run $& f.json', about: 'as it is' }],
   cards: [
     {
-      ...{ title: 'naive </script><b>', what: 'one thread', value: '812', unit: 'samples/s', busy: 0.25 },
+      title: 'naive </script><b>',
+      what: 'one thread',
+      value: '812',
+      unit: 'samples/s',
+      busy: 0.25,
       figures: [['idling costs per hour', '$2.25']],
     },
   ],

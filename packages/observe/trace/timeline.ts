@@ -64,7 +64,8 @@ export class Timeline {
     if (at < 0) return
     const { event, knob, from, to, reason, lost, predicted, measured } = decision
     const args: TraceArgs = {
-      ...{ reason, lost },
+      reason,
+      lost,
       ...(knob !== null && { knob, from: from ?? '', to: to ?? '' }),
       ...(predicted && { predictedGain: predicted.gain }),
       ...(measured && { measuredGain: measured.gain }),

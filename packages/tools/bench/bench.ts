@@ -62,7 +62,10 @@ export async function benchFeed(
 ): Promise<BenchFile & { report: string }> {
   const feed = normalizeFeed(json, opening.root ?? process.cwd(), (opening.plugins ?? []).map(String))
   const header: Header = {
-    ...{ type: 'bench', version: 1, time: Date.now(), feed: options.feed },
+    type: 'bench',
+    version: 1,
+    time: Date.now(),
+    feed: options.feed,
     parameters: parametersOf(options),
     grid: '',
     ...(await stampOf(feed, opening)),
@@ -133,8 +136,10 @@ class Bench {
     this.configurations.push(configuration)
     const { samplesPerSecond, lost, makers, cacheBytes, au } = answer.figures
     this.grid.note(configuration, {
-      ...{ samplesPerSecond, lost: au === null ? null : lost },
-      ...{ blocked: makers.blocked, cache: cacheBytes },
+      samplesPerSecond,
+      lost: au === null ? null : lost,
+      blocked: makers.blocked,
+      cache: cacheBytes,
     })
   }
 
@@ -142,7 +147,10 @@ class Bench {
     const { json, opening, options } = this.given
     const { name } = configuration
     const task: RunTask = {
-      ...{ json, options: opening, setting: configuration, length: options.length },
+      json,
+      options: opening,
+      setting: configuration,
+      length: options.length,
       steps: options.profile?.ms ?? [options.stepMs],
     }
     const all =
@@ -182,7 +190,11 @@ function parametersOf({ stepMs, profile, rounds, length }: BenchOptions): Header
   return {
     stepMs: profile?.mean ?? stepMs,
     profile: profile?.hash ?? null,
-    ...{ rounds, seconds, steps, epochs, warmUp: skipEpoch ? 'epoch' : 'steps' },
+    rounds,
+    seconds,
+    steps,
+    epochs,
+    warmUp: skipEpoch ? 'epoch' : 'steps',
   }
 }
 
@@ -203,6 +215,9 @@ function thisMachine(): Machine {
   return {
     cores: usableCores(),
     autoWorkers: autoWorkers(),
-    ...{ depth: DEPTH, mostDepth: MAX_DEPTH, mostWorkers: MAX_MAKERS, canBind },
+    depth: DEPTH,
+    mostDepth: MAX_DEPTH,
+    mostWorkers: MAX_MAKERS,
+    canBind,
   }
 }

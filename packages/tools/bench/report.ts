@@ -71,8 +71,13 @@ function runOf(one: Summary, marks: ReadonlyMap<string, string>): ReportRun {
   const mark = marks.get(configuration.name)
   const cpu = cpuText(one)
   return {
-    ...{ name: configuration.name, what: inWords(configuration), ...(mark !== undefined && { mark }) },
-    ...{ stepMs: stepMs.median, parts, ...(au !== null && { lost: lost.median }), why: sentence },
+    name: configuration.name,
+    what: inWords(configuration),
+    ...(mark !== undefined && { mark }),
+    stepMs: stepMs.median,
+    parts,
+    ...(au !== null && { lost: lost.median }),
+    why: sentence,
     memory: { bytes: peakBytes.median, about: cpu === undefined ? '' : `, ${cpu} for 1,000 samples` },
   }
 }
@@ -86,7 +91,9 @@ function timelineOf(times: RunTimes | undefined): Partial<ReportRun> {
   return {
     setup,
     steps: shown(steps, ([asked]) => asked).map(([asked, got, done]) => ({
-      ...{ start: asked, wait: got - asked, compute: done - got },
+      start: asked,
+      wait: got - asked,
+      compute: done - got,
     })),
     workers: workers.map(number => ({
       name: `worker ${number}`,
@@ -138,7 +145,10 @@ function cardsOf(
     const { configuration, samplesPerSecond, au, lost, peakBytes, firstBatchMs } = one
     const cpu = cpuText(one)
     return {
-      ...{ title, what: inWords(configuration), value: count(samplesPerSecond.mean), unit: 'samples/s' },
+      title,
+      what: inWords(configuration),
+      value: count(samplesPerSecond.mean),
+      unit: 'samples/s',
       ...(au !== null && { busy: 1 - lost.median }),
       figures: [
         ...(au === null ? [] : [['trainer loses', percent(lost.median)] as [string, string]]),
@@ -163,7 +173,11 @@ function ratesOf(summaries: readonly Summary[], { parameters }: Header, best: Su
       return depth === usual?.depth && affinity === usual.affinity && cache === usual.cache
     })
     .map(({ configuration: { name, workers }, samplesPerSecond: { mean, min, max } }) => ({
-      ...{ name, workers, mean, min, max },
+      name,
+      workers,
+      mean,
+      min,
+      max,
     }))
     .sort((a, b) => a.workers - b.workers)
   const most = Math.max(...points.map(({ mean }) => mean))

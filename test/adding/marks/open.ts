@@ -1,7 +1,6 @@
 /** Finds files of marks, and tells where each record lies: u8 for the label, then 7 bytes. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../../packages/core/basics/errors.js'
-import { FileRows } from '../../../packages/core/source/file-rows.js'
 import { findDataFiles } from '../../../packages/core/source/find/data-files.js'
 import type {
   Column,
@@ -13,6 +12,7 @@ import type {
   SourceKind,
 } from '../../../packages/core/source/source.js'
 import { Stores } from '../../../packages/core/store/stores.js'
+import { FileRows } from '../../../packages/formats/shared/file-rows.js'
 import type { MarksJson } from './format.js'
 
 const HEAD = 4

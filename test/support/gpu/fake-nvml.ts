@@ -10,7 +10,7 @@ export interface FakeNvml extends NvmlLibrary {
   calls: string[]
 }
 
-export function fakeNvml(functions: FakeFunctions, texts: Record<string, string> = {}): FakeNvml {
+export function fakeNvml(functions: FakeFunctions): FakeNvml {
   const calls: string[] = []
   return {
     calls,
@@ -19,7 +19,6 @@ export function fakeNvml(functions: FakeFunctions, texts: Record<string, string>
       const found = functions[name] as ((...args: NvmlArgument[]) => number) | undefined
       return found === undefined ? FUNCTION_NOT_FOUND : found(...args)
     },
-    text: address => texts[String(address)] ?? '',
   }
 }
 
@@ -70,49 +69,14 @@ export const H200: FakeFunctions = {
     pci.write('00000000:19:00.0\0', 36)
     return 0
   },
-  nvmlDeviceGetCudaComputeCapability: (_: bigint, major: Buffer, minor: Buffer) => {
-    major.writeUInt32LE(9)
-    minor.writeUInt32LE(0)
-    return 0
-  },
-  nvmlDeviceGetCpuAffinity: (_: bigint, words: number, set: Buffer) => {
-    if (set.length !== words * 8) return 2
-    set[0] = 0b1010_0001
-    set[12] = 1
-    return 0
-  },
   nvmlDeviceGetMemoryInfo: gives64(150_754_820_096n, 150_000_000_000n, 754_820_096n),
   nvmlDeviceGetUtilizationRates: gives64((31n << 32n) | 87n),
-  nvmlDeviceGetDecoderUtilization: (_: bigint, percent: Buffer, period: Buffer) => {
-    percent.writeUInt32LE(4)
-    period.writeUInt32LE(167_000)
-    return 0
-  },
-  nvmlDeviceGetJpgUtilization: (_: bigint, percent: Buffer, period: Buffer) => {
-    percent.writeUInt32LE(63)
-    period.writeUInt32LE(167_000)
-    return 0
-  },
   nvmlDeviceGetPowerUsage: gives32(512_345),
-  nvmlDeviceGetEnforcedPowerLimit: gives32(700_000),
-  nvmlDeviceGetTemperature: gives32(54),
-  nvmlDeviceGetClockInfo: (_: bigint, clock: number, to: Buffer) => gives32(clock === 1 ? 1755 : 3201)(to),
-  nvmlDeviceGetMaxClockInfo: (_: bigint, clock: number, to: Buffer) => gives32(clock === 1 ? 1980 : 3201)(to),
   nvmlDeviceGetCurrentClocksEventReasons: gives64(0b100n),
   nvmlDeviceGetCurrPcieLinkGeneration: gives32(5),
   nvmlDeviceGetCurrPcieLinkWidth: gives32(16),
   nvmlDeviceGetMaxPcieLinkGeneration: gives32(5),
   nvmlDeviceGetMaxPcieLinkWidth: gives32(16),
-  nvmlDeviceGetPcieThroughput: (_: bigint, counter: number, to: Buffer) =>
-    gives32(counter === 1 ? 900 : 40)(to),
-  nvmlDeviceGetComputeRunningProcesses_v3: (_: bigint, count: Buffer, list: Buffer) => {
-    count.writeUInt32LE(2)
-    list.writeUInt32LE(4711, 0)
-    list.writeBigUInt64LE(5n << 30n, 8)
-    list.writeUInt32LE(4712, 24)
-    list.writeBigUInt64LE(0xffff_ffff_ffff_ffffn, 32)
-    return 0
-  },
   nvmlGpmQueryDeviceSupport: (_: bigint, support: Buffer) => {
     if (support.readUInt32LE(0) !== 1) return 25
     support.writeUInt32LE(1, 4)

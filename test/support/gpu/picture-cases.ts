@@ -140,8 +140,17 @@ export const wishes: fc.Arbitrary<Wish> = fc.record({
 export const examples: Wish[] = Object.values(OPERATORS)
   .filter(({ stage, keys }) => stage === 'pixels' && !('boxes' in keys))
   .map(({ example }, position) => ({
-    ...{ width: 37, height: 29, pixels: [example as OpJson], normal: true, erasing: [], dtype: 'f32' },
-    ...{ layout: 'chw', orientation: 1, spare: [0, 0], flat: false, position },
+    width: 37,
+    height: 29,
+    pixels: [example as OpJson],
+    normal: true,
+    erasing: [],
+    dtype: 'f32',
+    layout: 'chw',
+    orientation: 1,
+    spare: [0, 0],
+    flat: false,
+    position,
   }))
 
 /** What the CPU makes of a wish, and the parameter row for it. */
@@ -157,7 +166,12 @@ export function pictureCase(wish: Wish): PictureCase {
 
   const shape = layout === 'chw' ? [3, room.height, room.width] : [room.height, room.width, 3]
   const field: NormalField = {
-    ...{ name: 'image', from: ['jpg'], as: 'image', apply, scale: 1, minArea: 0 },
+    name: 'image',
+    from: ['jpg'],
+    as: 'image',
+    apply,
+    scale: 1,
+    minArea: 0,
     layout: { name: 'image', dtype, shape, form: 'dense', layout },
   }
   const pixels = pixelsOf(wish)

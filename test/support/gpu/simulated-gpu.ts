@@ -4,7 +4,6 @@
  */
 
 import { DTYPES, type Dtype, toF16 } from '../../../packages/core/basics/dtype.js'
-import { decompress as decompressBytes } from '../../../packages/core/codec/decompress.js'
 import { decompress } from '../../../packages/core/system/codecs/turbojpeg.js'
 import type {
   Blocks,
@@ -17,6 +16,7 @@ import type {
   NvcompCodec,
 } from '../../../packages/cuda/driver/index.js'
 import { addressOf, CudaError } from '../../../packages/cuda/driver/index.js'
+import { decompress as decompressBytes } from '../../../packages/pixels/decode/compressed/decompress.js'
 import { makePicture } from '../../../packages/pixels/test/transform/twins/picture.js'
 import { mixRows } from './simulated-mix.js'
 

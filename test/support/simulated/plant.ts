@@ -67,7 +67,14 @@ export class Plant {
   /** Numbers of their own: the machine's speed is the same, whatever is set. */
   private readonly drifts: () => number
   private readonly sums: Sums = {
-    ...{ at: 0, engine: 0, trainer: 0, others: 0, trainerDelay: 0, pressed: 0, samples: 0, bytes: 0 },
+    at: 0,
+    engine: 0,
+    trainer: 0,
+    others: 0,
+    trainerDelay: 0,
+    pressed: 0,
+    samples: 0,
+    bytes: 0,
   }
   private w: PlantWorkload
   private current: PlantSetting
@@ -94,8 +101,14 @@ export class Plant {
     const ranks = Math.max(1, workload.ranks ?? 1)
     this.history = new History(ranks, seed)
     this.ranks = Array.from({ length: ranks }, () => ({
-      ...{ batch: 0, next: 0, claimed: workload.rows, claimRows: 1, left: new Map() },
-      ...{ asked: 0, got: 0, state: 'waits' as const },
+      batch: 0,
+      next: 0,
+      claimed: workload.rows,
+      claimRows: 1,
+      left: new Map(),
+      asked: 0,
+      got: 0,
+      state: 'waits' as const,
     }))
     this.drift = (workload.noise ?? 0) * normal(this.drifts)
     this.speed = Math.exp(this.drift)

@@ -3,6 +3,7 @@
  * and what it has made is copied out.
  */
 import { readFileSync } from 'node:fs'
+import { DecodeError } from '../../basics/errors.js'
 
 /** The first bytes have the tables of checksums. */
 export const TABLES = 0
@@ -10,23 +11,33 @@ export const TABLES = 0
 export const START = 16 << 10
 /** Bytes that a kernel may read or write over the end of what it is given. */
 export const SLACK = 64
-/** A kernel is not used where it would need more: the memory is kept by the thread. */
-const MOST = 64 << 20
+/** A thread keeps a memory of so many bytes; a larger one is given back after use. */
+const KEPT_BYTES = 64 << 20
+/** Addresses in a larger one are no small integers any more. */
+const MOST_BYTES = 2 ** 31 - (64 << 10)
 const PAGE = 64 << 10
 
 let memory: WebAssembly.Memory | undefined
 let bytes: Uint8Array<SharedArrayBuffer> | undefined
 const kernels = new Map<string, unknown>()
 
-/** The memory, with `size` bytes from START on at least; undefined where that would be too many. */
-export function workspace(size: number): Uint8Array | undefined {
+/** The memory, with `size` bytes from START on at least. */
+export function workspace(size: number): Uint8Array {
   const wanted = START + size
   if (bytes !== undefined && bytes.length >= wanted) return bytes
-  if (wanted > MOST) return undefined
+  if (wanted > MOST_BYTES)
+    throw new DecodeError(`takes ${wanted} bytes to be decompressed, which is too much`)
   const pages = Math.ceil(wanted / PAGE)
   if (memory === undefined) memory = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true })
   else memory.grow(pages - memory.buffer.byteLength / PAGE)
   return (bytes = new Uint8Array(memory.buffer as unknown as SharedArrayBuffer))
+}
+
+/** The caller has copied out what it made: memory that is too large to keep goes, and its kernels with it. */
+export function release(): void {
+  if (bytes === undefined || bytes.length <= KEPT_BYTES) return
+  memory = bytes = undefined
+  kernels.clear()
 }
 
 /** The functions of kernel `name`, over the workspace; `T` declares them. */

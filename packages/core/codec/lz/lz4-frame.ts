@@ -8,7 +8,7 @@
 import { DecodeError } from '../../basics/errors.js'
 import { copyBytes } from '../../system/memory/copy.js'
 import { cut, damaged, TooLarge, tooLarge } from '../faults.js'
-import { blockInto } from './lz4-block.js'
+import { blockInto } from './blocks.js'
 
 const MAGIC = 0x184d2204
 /** Frames of these 16 numbers hold something else, and are passed over. */

@@ -80,8 +80,12 @@ export class Supply {
     const { name, decode } = device?.stats ?? {}
     const { rank, world } = this.of.options
     return {
-      ...{ workers: feeding.workers, depth: feeding.depth - spare, slotBytes: feeding.budget.slotBytes },
-      ...{ rank, world, ...(name !== undefined && decode !== undefined && { device: { name, decode } }) },
+      workers: feeding.workers,
+      depth: feeding.depth - spare,
+      slotBytes: feeding.budget.slotBytes,
+      rank,
+      world,
+      ...(name !== undefined && decode !== undefined && { device: { name, decode } }),
       cache: feeding.cacheStats,
     }
   }

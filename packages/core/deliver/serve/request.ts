@@ -309,8 +309,11 @@ const CHECKS: Record<string, Check> = {
       device: parts({ name: text, decode: text }),
       records: listOf(toldRecord),
       sums: parts({
-        ...{ from: positive, look: whole, begun: positive },
-        ...{ steps: listOf(numbers(9)), waits: listOf(numbers(2)) },
+        from: positive,
+        look: whole,
+        begun: positive,
+        steps: listOf(numbers(9)),
+        waits: listOf(numbers(2)),
       }),
     },
   ),

@@ -26,7 +26,7 @@ import { tellOfClasses } from '../../source/classes.js'
 import { joined } from '../../source/combine/combined.js'
 import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
-import { checkColumns } from './fields/unknown-columns.js'
+import { checkColumns } from './fields/open-fields.js'
 import type { JobSource } from './job.js'
 import type { Measure } from './lengths.js'
 

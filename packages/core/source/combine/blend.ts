@@ -10,7 +10,6 @@ import { loadKind } from '../../define/format.js'
 import type { BlendJson, SourceJson } from '../../define/types.js'
 import type { Fingerprint, Manifest, Nesting, OpenContext } from '../source.js'
 import { combinedFingerprint } from './combined.js'
-import { FewNotices } from './few-notices.js'
 import { checkNames, contextBelow, type NamedManifest } from './named.js'
 
 /** One source of a blend that was opened. */
@@ -175,4 +174,34 @@ function checkFills(entries: readonly OpenedEntry[]): void {
       'source.blend.by',
       `"tokens" goes with sources of tokens alone, and "${without.name}" is none`,
     )
+}
+
+/** Notices of many sources that say the same of each: the first are told, the others counted. */
+
+/** As many of a kind are told. */
+const TOLD = 3
+
+class FewNotices {
+  private readonly counts = new Map<string, number>()
+
+  constructor(private readonly tell: (text: string) => void) {}
+
+  /** What tells the notices of one source. Texts that differ in numbers and paths only are of one kind. */
+  of(source: string): (text: string) => void {
+    return text => this.notice(text, source)
+  }
+
+  private notice(text: string, source: string): void {
+    const kind = text.replace(/\/\S+|[\d.,]+/g, '…')
+    const count = (this.counts.get(kind) ?? 0) + 1
+    this.counts.set(kind, count)
+    if (count <= TOLD) this.tell(`${text} (entry "${source}" of the blend)`)
+  }
+
+  /** Says how many were not told. */
+  end(): void {
+    for (const [kind, count] of this.counts)
+      if (count > TOLD)
+        this.tell(`the same of ${count - TOLD} more sources of the blend: "${kind.slice(0, 60)}…"`)
+  }
 }

@@ -2,7 +2,7 @@
 import { nearest, SourceError } from '../../basics/errors.js'
 import type { ConditionJson, WhereJson } from '../../define/types.js'
 import { listed } from '../missing.js'
-import type { IndexColumn, Source } from '../source.js'
+import type { IndexColumn, OpenContext, Source } from '../source.js'
 
 /** A column of the index, or an error that names those there are. `by` is what asks for it: "where". */
 export function indexColumn(source: Source, name: string, by: string): IndexColumn {
@@ -167,4 +167,10 @@ const COMPARISONS: Record<string, (bound: Comparable) => (value: Comparable) => 
   '<=': bound => value => value <= bound,
   '=': bound => value => value === bound,
   '!=': bound => value => value !== bound,
+}
+
+/** Adds columns to those that must be in the index of a source that is opened. */
+export function withIndexed(context: OpenContext, names: readonly string[]): OpenContext {
+  if (names.length === 0) return context
+  return { ...context, indexed: [...new Set([...(context.indexed ?? []), ...names])] }
 }

@@ -1,6 +1,6 @@
 /**
  * Pairs the rows of sources whose samples are files: row for row those with the same key, the path without its extension
- * (find/file-key.ts), in the order of the first. Other sources stand beside them by position.
+ * (formats/shared/file-key.ts), in the order of the first. Other sources stand beside them by position.
  */
 import { runInNewContext } from 'node:vm'
 import { SourceError } from '../../basics/errors.js'

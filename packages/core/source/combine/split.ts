@@ -13,10 +13,9 @@ import { nearest, SourceError } from '../../basics/errors.js'
 import { someSource } from '../../define/nested.js'
 import type { SplitJson } from '../../define/types.js'
 import type { Source, SourceKind } from '../source.js'
-import { withIndexed } from './indexed.js'
+import { withIndexed } from './condition.js'
 import { attachSelected, RowCollector, selectedManifest } from './selected.js'
-import { strataChooser } from './strata.js'
-import { placeOf, type Stretch } from './stretch.js'
+import { placeOf, type Stretch, strataChooser } from './strata.js'
 
 export const split: SourceKind<SplitJson> = {
   async open(json, context, nesting) {

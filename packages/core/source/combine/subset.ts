@@ -3,8 +3,7 @@
 import { SourceError } from '../../basics/errors.js'
 import type { SourceJson, WhereJson } from '../../define/types.js'
 import type { Source, SourceKind } from '../source.js'
-import { columnsIn, compileCondition, compileWhere, indexColumn } from './condition.js'
-import { withIndexed } from './indexed.js'
+import { columnsIn, compileCondition, compileWhere, indexColumn, withIndexed } from './condition.js'
 import { attachSelected, RowCollector, type Selection, selectedManifest } from './selected.js'
 
 interface SubsetJson {

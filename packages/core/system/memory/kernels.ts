@@ -30,3 +30,18 @@ export function kernelsIn(folder: URL): KernelLoader {
     return functions as T
   }
 }
+
+const PAGE = 64 << 10
+/** As much as WebAssembly can address. */
+const MOST_PAGES = 65536
+
+/** A memory for one kernel, of so many bytes at first. */
+export function kernelMemory(bytes: number): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE), maximum: MOST_PAGES, shared: true })
+}
+
+/** Makes a memory at least so many bytes long: its buffer is another then. */
+export function growMemory(memory: WebAssembly.Memory, bytes: number): void {
+  const missing = Math.ceil(bytes / PAGE) - memory.buffer.byteLength / PAGE
+  if (missing > 0) memory.grow(missing)
+}

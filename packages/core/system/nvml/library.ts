@@ -14,8 +14,6 @@ export type NvmlArgument = number | bigint | Buffer
 export interface NvmlLibrary {
   /** Calls a function and returns its nvmlReturn_t. */
   call(name: NvmlFunction, ...args: NvmlArgument[]): number
-  /** The C string at an address; '' at 0. */
-  text(address: bigint): string
 }
 
 /** Parameters of every function that we call; nvmlDevice_t and nvmlGpmSample_t are structs of one pointer. */
@@ -29,25 +27,15 @@ const FUNCTIONS = {
   nvmlDeviceGetName: 'void *device, void *text, unsigned int length',
   nvmlDeviceGetUUID: 'void *device, void *text, unsigned int length',
   nvmlDeviceGetPciInfo_v3: 'void *device, void *pci',
-  nvmlDeviceGetCudaComputeCapability: 'void *device, void *major, void *minor',
-  nvmlDeviceGetCpuAffinity: 'void *device, unsigned int words, void *set',
   nvmlDeviceGetMemoryInfo: 'void *device, void *memory',
   nvmlDeviceGetUtilizationRates: 'void *device, void *utilization',
-  nvmlDeviceGetDecoderUtilization: 'void *device, void *percent, void *periodUs',
-  nvmlDeviceGetJpgUtilization: 'void *device, void *percent, void *periodUs',
   nvmlDeviceGetPowerUsage: 'void *device, void *milliwatts',
-  nvmlDeviceGetEnforcedPowerLimit: 'void *device, void *milliwatts',
-  nvmlDeviceGetTemperature: 'void *device, int sensor, void *degrees',
-  nvmlDeviceGetClockInfo: 'void *device, int clock, void *megahertz',
-  nvmlDeviceGetMaxClockInfo: 'void *device, int clock, void *megahertz',
   nvmlDeviceGetCurrentClocksEventReasons: 'void *device, void *reasons',
   nvmlDeviceGetCurrentClocksThrottleReasons: 'void *device, void *reasons',
   nvmlDeviceGetCurrPcieLinkGeneration: 'void *device, void *generation',
   nvmlDeviceGetCurrPcieLinkWidth: 'void *device, void *lanes',
   nvmlDeviceGetMaxPcieLinkGeneration: 'void *device, void *generation',
   nvmlDeviceGetMaxPcieLinkWidth: 'void *device, void *lanes',
-  nvmlDeviceGetPcieThroughput: 'void *device, int counter, void *kilobytesPerSecond',
-  nvmlDeviceGetComputeRunningProcesses_v3: 'void *device, void *count, void *processes',
   nvmlGpmQueryDeviceSupport: 'void *device, void *support',
   nvmlGpmSampleAlloc: 'void *sample',
   nvmlGpmSampleGet: 'void *device, void *sample',
@@ -103,7 +91,6 @@ const REMEDIES: Record<string, string> = {
 
 export const SUCCESS = 0
 export const NOT_SUPPORTED = STATUSES.indexOf('NOT_SUPPORTED')
-export const INSUFFICIENT_SIZE = STATUSES.indexOf('INSUFFICIENT_SIZE')
 const FUNCTION_NOT_FOUND = STATUSES.indexOf('FUNCTION_NOT_FOUND')
 
 /** Answers that mean "this card, driver or user does not get this value", not "something is wrong". */
@@ -144,11 +131,7 @@ export function must(library: NvmlLibrary, name: NvmlFunction, ...args: NvmlArgu
 
 /** Calls a function for a value that not every GPU has; false if this one does not have it. */
 export function may(library: NvmlLibrary, name: NvmlFunction, ...args: NvmlArgument[]): boolean {
-  return given(name, library.call(name, ...args))
-}
-
-/** Whether a call gave its value; false if this GPU, driver or user can't have it. */
-export function given(name: NvmlFunction, code: number): boolean {
+  const code = library.call(name, ...args)
   if (code === SUCCESS) return true
   if (WITHOUT.includes(code)) return false
   throw new NvmlError(name, code)
@@ -178,6 +161,5 @@ export function loadNvml(file = NVML_FILE): NvmlLibrary | undefined {
       if (!found.has(name)) found.set(name, find(name))
       return found.get(name)?.(...args) ?? FUNCTION_NOT_FOUND
     },
-    text: address => (address === 0n ? '' : koffi.decode(address, 'char', -1)),
   }
 }

@@ -4,18 +4,10 @@
  *
  * Indices are NVML's: all GPUs that the process may reach in the order of the PCI bus. CUDA_VISIBLE_DEVICES, and
  * CUDA's own order (fastest first, unless CUDA_DEVICE_ORDER=PCI_BUS_ID), may give them other numbers there.
+ *
+ * Structs of nvml.h are little-endian, with C's alignment on 64-bit machines.
  */
-import {
-  given,
-  INSUFFICIENT_SIZE,
-  loadNvml,
-  may,
-  must,
-  type NvmlArgument,
-  type NvmlFunction,
-  type NvmlLibrary,
-} from './library.js'
-import * as structs from './structs.js'
+import { loadNvml, may, must, type NvmlArgument, type NvmlFunction, type NvmlLibrary } from './library.js'
 
 export { NvmlError } from './library.js'
 
@@ -26,16 +18,10 @@ export interface GpuDescription {
   uuid: string
   /** PCI bus id, `00000000:19:00.0`. */
   bus: string
-  /** Compute capability, `9.0` for Hopper; '' if unknown. */
-  capability: string
   /** Bytes of device memory. */
   memory: number
-  /** Cores near this GPU: its NUMA node's. */
-  cores: number[]
   /** The best link that GPU and slot can have together. */
   pcie: PcieLink
-  /** MHz, at most. */
-  clocks: GpuClocks
 }
 
 export interface PcieLink {
@@ -44,45 +30,45 @@ export interface PcieLink {
   width: number
 }
 
-export interface GpuClocks {
-  sm: number
-  memory: number
-}
-
 /** How it is doing now. */
 export interface GpuReading {
   index: number
-  memory: structs.GpuMemory
+  /** Bytes. What the driver keeps for itself is counted as used. */
+  memory: { free: number; used: number }
   /**
-   * Percent of the driver's last period (1/6 to 1 s) in which any kernel ran, device memory was read or written,
-   * the video decoders and the JPEG engines were busy. "Any kernel" says little; GpmSampler (gpm.ts) measures how busy the SMs are.
+   * Percent of the driver's last period (1/6 to 1 s) in which any kernel ran. "Any kernel" says little; GpmSampler (gpm.ts) measures how
+   * busy the SMs are.
    */
-  utilization: { gpu: number; memory: number; decoder: number; jpeg: number }
-  /** Watts. */
-  power: { now: number; limit: number }
-  /** °C. */
-  temperature: number
-  /** MHz. */
-  clocks: GpuClocks
+  utilization: number
+  watts: number
   /** What keeps the clocks down. */
-  clockEvents: structs.ClockEvent[]
+  clockEvents: ClockEvent[]
   /** An idle GPU saves power with a link of a lower generation. */
   pcie: PcieLink
-  processes: structs.GpuProcess[]
 }
 
-/** Bytes a second, to the GPU and from it. */
-export interface PcieThroughput {
-  received: number
-  sent: number
-}
+/** The longest that nvml.h asks for: NVML_DEVICE_NAME_V2_BUFFER_SIZE. */
+const TEXT_BYTES = 96
+/** nvmlMemory_t: u64 total, free, used. */
+const MEMORY_BYTES = 24
+/** nvmlPciInfo_t: char busIdLegacy[16], u32 domain, bus, device, pciDeviceId, pciSubSystemId, char busId[32]. */
+const PCI_BYTES = 68
+const BUS_ID_AT = 36
 
-const TEXT_BYTES = 96 // the longest that nvml.h asks for: NVML_DEVICE_NAME_V2_BUFFER_SIZE
-const AFFINITY_WORDS = 128 // of 64 bits: 8,192 cores
-const SM_CLOCK = 1
-const MEMORY_CLOCK = 2
-const PCIE_SENT = 0
-const PCIE_RECEIVED = 1
+/** Bits of nvmlClocksEventReasons, in order; the names are ours. */
+const CLOCK_EVENTS = [
+  'idle',
+  'clocks set by the user',
+  'power cap',
+  'hardware slowdown',
+  'sync boost',
+  'thermal slowdown',
+  'hardware thermal slowdown',
+  'power brake',
+  'display clocks',
+] as const
+
+export type ClockEvent = (typeof CLOCK_EVENTS)[number]
 
 /**
  * NVML, ready for use; undefined on a machine without it. Throws an NvmlError where it is installed and does not
@@ -107,7 +93,7 @@ export class Nvml {
   /** The newest CUDA that the driver serves, `13.0`. */
   get cuda(): string {
     const version = this.#u32('nvmlSystemGetCudaDriverVersion_v2')
-    return Number.isNaN(version) ? '' : structs.cudaVersionText(version)
+    return Number.isNaN(version) ? '' : cudaVersionText(version)
   }
 
   /** GPUs of the machine or container. */
@@ -129,108 +115,48 @@ export class Nvml {
 
   describe(index: number): GpuDescription {
     const device = this.device(index)
-    const pci = this.#fill(structs.PCI_BYTES, 'nvmlDeviceGetPciInfo_v3', device)
-    const cores = Buffer.alloc(AFFINITY_WORDS * 8)
-    const known = may(this.library, 'nvmlDeviceGetCpuAffinity', device, AFFINITY_WORDS, cores)
+    const pci = this.#fill(PCI_BYTES, 'nvmlDeviceGetPciInfo_v3', device)
     return {
       index,
       name: this.#text('nvmlDeviceGetName', device),
       uuid: this.#text('nvmlDeviceGetUUID', device),
-      bus: pci === undefined ? '' : structs.decodeBusId(pci),
-      capability: this.#capability(device),
-      memory: this.#memory(device).total,
-      cores: known ? structs.decodeCores(cores) : [],
+      bus: pci === undefined ? '' : cString(pci.subarray(BUS_ID_AT)),
+      memory: this.#memory(device, 0),
       pcie: {
         generation: this.#u32('nvmlDeviceGetMaxPcieLinkGeneration', device),
         width: this.#u32('nvmlDeviceGetMaxPcieLinkWidth', device),
       },
-      clocks: {
-        sm: this.#u32('nvmlDeviceGetMaxClockInfo', device, SM_CLOCK),
-        memory: this.#u32('nvmlDeviceGetMaxClockInfo', device, MEMORY_CLOCK),
-      },
     }
   }
 
-  /** A few calls into the driver. Not among them: the traffic over PCIe, for which NVML watches it for a while. */
+  /** A few calls into the driver. */
   read(index: number): GpuReading {
     const device = this.device(index)
-    const rates = this.#fill(8, 'nvmlDeviceGetUtilizationRates', device)
+    // Older drivers have it under the name that it had before.
+    const events =
+      this.#fill(8, 'nvmlDeviceGetCurrentClocksEventReasons', device) ??
+      this.#fill(8, 'nvmlDeviceGetCurrentClocksThrottleReasons', device)
+    const mask = events?.readBigUInt64LE() ?? 0n
     return {
       index,
-      memory: this.#memory(device),
-      utilization: {
-        gpu: rates?.readUInt32LE(0) ?? Number.NaN,
-        memory: rates?.readUInt32LE(4) ?? Number.NaN,
-        decoder: this.#engine('nvmlDeviceGetDecoderUtilization', device),
-        jpeg: this.#engine('nvmlDeviceGetJpgUtilization', device),
-      },
-      power: {
-        now: this.#u32('nvmlDeviceGetPowerUsage', device) / 1000,
-        limit: this.#u32('nvmlDeviceGetEnforcedPowerLimit', device) / 1000,
-      },
-      temperature: this.#u32('nvmlDeviceGetTemperature', device, 0),
-      clocks: {
-        sm: this.#u32('nvmlDeviceGetClockInfo', device, SM_CLOCK),
-        memory: this.#u32('nvmlDeviceGetClockInfo', device, MEMORY_CLOCK),
-      },
-      clockEvents: this.#clockEvents(device),
+      memory: { free: this.#memory(device, 8), used: this.#memory(device, 16) },
+      utilization: this.#fill(8, 'nvmlDeviceGetUtilizationRates', device)?.readUInt32LE() ?? Number.NaN,
+      watts: this.#u32('nvmlDeviceGetPowerUsage', device) / 1000,
+      clockEvents: CLOCK_EVENTS.filter((_, bit) => (mask >> BigInt(bit)) & 1n),
       pcie: {
         generation: this.#u32('nvmlDeviceGetCurrPcieLinkGeneration', device),
         width: this.#u32('nvmlDeviceGetCurrPcieLinkWidth', device),
       },
-      processes: this.#processes(device),
-    }
-  }
-
-  /** Watches the link for 20 ms in each direction, and blocks for as long. GpmSampler measures it over longer times. */
-  pcieThroughput(index: number): PcieThroughput {
-    const device = this.device(index)
-    return {
-      received: this.#u32('nvmlDeviceGetPcieThroughput', device, PCIE_RECEIVED) * 1000,
-      sent: this.#u32('nvmlDeviceGetPcieThroughput', device, PCIE_SENT) * 1000,
     }
   }
 
   close(): void {
     this.library.call('nvmlShutdown')
-    this.#devices.clear()
   }
 
-  #capability(device: bigint): string {
-    const [major, minor] = [Buffer.alloc(4), Buffer.alloc(4)]
-    if (!may(this.library, 'nvmlDeviceGetCudaComputeCapability', device, major, minor)) return ''
-    return `${major.readUInt32LE()}.${minor.readUInt32LE()}`
-  }
-
-  #memory(device: bigint): structs.GpuMemory {
-    const struct = this.#fill(structs.MEMORY_BYTES, 'nvmlDeviceGetMemoryInfo', device)
-    if (struct === undefined) return { total: Number.NaN, free: Number.NaN, used: Number.NaN }
-    return structs.decodeMemory(struct)
-  }
-
-  /** Older drivers have it under the name that it had before. */
-  #clockEvents(device: bigint): structs.ClockEvent[] {
-    const mask =
-      this.#fill(8, 'nvmlDeviceGetCurrentClocksEventReasons', device) ??
-      this.#fill(8, 'nvmlDeviceGetCurrentClocksThrottleReasons', device)
-    return mask === undefined ? [] : structs.decodeClockEvents(mask)
-  }
-
-  /** There may be more of them than there is room for: asked again with twice the room. */
-  #processes(device: bigint, room = 16): structs.GpuProcess[] {
-    const count = Buffer.alloc(4)
-    count.writeUInt32LE(room)
-    const list = Buffer.alloc(room * structs.PROCESS_BYTES)
-    const code = this.library.call('nvmlDeviceGetComputeRunningProcesses_v3', device, count, list)
-    if (code === INSUFFICIENT_SIZE) return this.#processes(device, room * 2)
-    return given('nvmlDeviceGetComputeRunningProcesses_v3', code)
-      ? structs.decodeProcesses(list, count.readUInt32LE())
-      : []
-  }
-
-  #engine(name: NvmlFunction, device: bigint): number {
-    const [percent, period] = [Buffer.alloc(4), Buffer.alloc(4)]
-    return may(this.library, name, device, percent, period) ? percent.readUInt32LE() : Number.NaN
+  #memory(device: bigint, at: number): number {
+    const struct = this.#fill(MEMORY_BYTES, 'nvmlDeviceGetMemoryInfo', device)
+    return struct === undefined ? Number.NaN : Number(struct.readBigUInt64LE(at))
   }
 
   #u32(name: NvmlFunction, ...args: NvmlArgument[]): number {
@@ -239,7 +165,7 @@ export class Nvml {
 
   #text(name: NvmlFunction, ...args: NvmlArgument[]): string {
     const text = Buffer.alloc(TEXT_BYTES)
-    return may(this.library, name, ...args, text, TEXT_BYTES) ? structs.cString(text) : ''
+    return may(this.library, name, ...args, text, TEXT_BYTES) ? cString(text) : ''
   }
 
   /** What a function writes to its last argument. */
@@ -247,4 +173,14 @@ export class Nvml {
     const struct = Buffer.alloc(bytes)
     return may(this.library, name, ...args, struct) ? struct : undefined
   }
+}
+
+/** 13020 → `13.2`. */
+export function cudaVersionText(version: number): string {
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`
+}
+
+function cString(bytes: Buffer): string {
+  const end = bytes.indexOf(0)
+  return bytes.toString('utf8', 0, end < 0 ? bytes.length : end)
 }

@@ -2,11 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { DecodeError } from '../../basics/errors.js'
 import { type CodecName, decompressInto } from '../../codec/codec.js'
-import { plainBlosclz } from '../../codec/lz/blosclz.js'
-import { plainBlock } from '../../codec/lz/lz4-block.js'
-import { plainLzf } from '../../codec/lz/lzf.js'
-import { plainSnappy } from '../../codec/lz/snappy.js'
 import { pieces } from './golden.js'
+import { plainBlock, plainBlosclz, plainLzf, plainSnappy } from './twins.js'
 
 const CODECS = [
   'deflate',
@@ -108,9 +105,9 @@ describe('without libraries of the system', () => {
   })
 })
 
-describe('without kernels', () => {
+describe('by the twins of kernels', () => {
   test.each([
-    ['lz4-block', (from: Uint8Array, into: Uint8Array) => plainBlock(from, into, 0, into.length)],
+    ['lz4-block', plainBlock],
     ['lzf', plainLzf],
   ] as const)('%s', (codec, plain) => {
     for (const { name, packed, content } of pieces(codec)) {

@@ -59,8 +59,17 @@ describe('in Node', () => {
     expect(runs).toHaveLength(1)
     const [rank] = runs[0].ranks
     expect(rank.headers[0]).toMatchObject({
-      ...{ version: 1, feed: 'synthetic', rank: 1, world: 2, trainer: process.pid, engine: process.pid },
-      ...{ rows: 10, stepsInEpoch: 50, node: process.version, gpu: null, options: { workers: 1, depth: 4 } },
+      version: 1,
+      feed: 'synthetic',
+      rank: 1,
+      world: 2,
+      trainer: process.pid,
+      engine: process.pid,
+      rows: 10,
+      stepsInEpoch: 50,
+      node: process.version,
+      gpu: null,
+      options: { workers: 1, depth: 4 },
     })
     expect(rank.headers[0].hashes?.order).toMatch(/^[0-9a-f]+$/)
     expect(rank.end?.reason).toBe('the feed was closed')
@@ -182,7 +191,10 @@ test('a run in another process is watched through /proc, until it is killed', as
   await new Promise(resolve => child.stdout.once('data', resolve))
   const found = findRun(child.pid!)
   const watcher = new RunWatcher(sourceOfRun(found), {
-    ...{ past: true, gpu: false, trainer: found.trainer.pid, engine: found.engine.pid },
+    past: true,
+    gpu: false,
+    trainer: found.trainer.pid,
+    engine: found.engine.pid,
   })
   let steps = 0
   await until(() => (steps += watcher.look().record.steps) > 20)

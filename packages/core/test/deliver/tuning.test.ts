@@ -11,8 +11,16 @@ const OPTIONS = { tuned: TUNED } as unknown as OpenedOptions
 /** As much of a feed as the tuner sees of it before it looks. */
 function feedingOf(id: number): Feeding {
   const feeding = {
-    ...{ id, name: 'cats', workers: 2, depth: 4, claimRows: 8, closed: false, onClose: undefined },
-    ...{ options: { workers: 2 }, ring: { capacity: 32, ahead: 0 }, budget: { slotBytes: 1 } },
+    id,
+    name: 'cats',
+    workers: 2,
+    depth: 4,
+    claimRows: 8,
+    closed: false,
+    onClose: undefined,
+    options: { workers: 2 },
+    ring: { capacity: 32, ahead: 0 },
+    budget: { slotBytes: 1 },
     async setDepth(depth: number) {
       feeding.depth = depth
     },

@@ -57,7 +57,11 @@ function feedOf(apply: unknown[], mix: unknown[] = []): FeedJson {
       boxes: { from: 'boxes.json', as: 'boxes', follow: 'image', shape: [16, 5], minArea: 4 },
       mask: { from: 'mask.npy', as: 'mask', follow: 'image' },
       padded: {
-        ...{ from: 'boxes.json', as: 'boxes', follow: 'image', shape: [16, 5], minArea: 4 },
+        from: 'boxes.json',
+        as: 'boxes',
+        follow: 'image',
+        shape: [16, 5],
+        minArea: 4,
         pad: { to: 'longest', value: -1, max: 16 },
       },
     },

@@ -1,6 +1,6 @@
 /** Units that a source tells wrongly are found before an order is made from them. */
 import { expect, test } from 'vitest'
-import { unitsProblem } from '../../source/unit-starts.js'
+import { unitsProblem } from '../../source/plugin-source.js'
 
 const runs = Float64Array.of(0, 100, 100, 250, 300)
 const problem = (...rows: number[]) => unitsProblem({ count: 300, runs, unitStarts: Float64Array.from(rows) })

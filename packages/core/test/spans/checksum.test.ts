@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crcOfWords } from '../../spans/checksum.js'
+import { crcOfWords } from '../../spans/lane.js'
 
 test('is that of zlib, of any words', () => {
   fc.assert(

@@ -139,7 +139,10 @@ test('without workers, CPU time of batches before a long step is kept', async ()
   const lane = { resume: () => called.push('resume'), pause: () => called.push('pause') }
   const ring = { ready: () => 0 }
   const thread: CallingThread = Object.assign(Object.create(CallingThread.prototype), {
-    ...{ lane, ring, made: 0, paused: true },
+    lane,
+    ring,
+    made: 0,
+    paused: true,
   })
   const clock = vi.spyOn(performance, 'now')
   const made = async (...times: number[]) => {

@@ -17,7 +17,7 @@ import { RECORDS } from '../../spans/span-words.js'
 
 const folder = temporaryFolder()
 const build = (path: string) =>
-  JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../../../build', path)).href)
+  JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../../../build/core', path)).href)
 
 /** A program that writes records as fast as it can, so many, each of which can be checked. */
 const writer = join(folder, 'writer.mjs')

@@ -1,5 +1,5 @@
 /** Files and versions of NVIDIA's libraries on this machine, for reports. Loads the libraries that it reports. */
-import { cudaVersionText } from '../../../core/system/nvml/structs.js'
+import { cudaVersionText } from '../../../core/system/nvml/nvml.js'
 import { type CudaLibrary, libraryPath, loadLibrary, setDriver } from './find.js'
 import { type NativeLibrary, nvcompVersion, versionOf } from './nvcomp.js'
 import { bindNvjpeg, nvjpegVersion } from './nvjpeg.js'

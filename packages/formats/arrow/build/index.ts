@@ -14,11 +14,11 @@ import {
   type IndexTools,
   wrongLength,
 } from '../../../core/source/index/of-file.js'
-import { obtainFileIndexes } from '../../../core/source/index/of-files.js'
 import type { IndexFound } from '../../../core/source/index/place.js'
 import { buffered } from '../../../core/source/index/read-at.js'
 import type { OpenContext } from '../../../core/source/source.js'
 import type { Stores } from '../../../core/store/stores.js'
+import { obtainFileIndexes } from '../../shared/index-of-files.js'
 import { type ArrowColumn, columnsOf, fieldsFor } from '../columns.js'
 import { type Batch, type Message, parseBatch } from '../metadata/message.js'
 import { type ArrowForm, scanArrow } from '../metadata/scan.js'

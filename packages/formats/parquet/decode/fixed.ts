@@ -1,7 +1,7 @@
 /** Values of equal width: numbers, booleans, bytes of one length. They are decoded densely, then moved apart for nulls. */
 import { DecodeError } from '../../../core/basics/errors.js'
-import { nearestDecimal } from '../../../core/source/columnar/decimal.js'
 import { putNull } from '../../../core/source/columnar/space.js'
+import { nearestDecimal } from '../../shared/decimal.js'
 import type { Form } from '../form.js'
 import { ENCODING, encodingName } from '../names.js'
 import { hybrid, readCodes } from './bits.js'

@@ -14,9 +14,17 @@ const folder = goldenCopies(...files.map(([name]) => name))
 
 const DTYPES: Record<string, StoredDtype> = {
   bool: 'bool',
-  ...{ int8: 'i8', int16: 'i16', int32: 'i32', int64: 'i64' },
-  ...{ uint8: 'u8', uint16: 'u16', uint32: 'u32', uint64: 'u64' },
-  ...{ float16: 'f16', float32: 'f32', float64: 'f64' },
+  int8: 'i8',
+  int16: 'i16',
+  int32: 'i32',
+  int64: 'i64',
+  uint8: 'u8',
+  uint16: 'u16',
+  uint32: 'u32',
+  uint64: 'u64',
+  float16: 'f16',
+  float32: 'f32',
+  float64: 'f64',
 }
 
 describe.each(files)('%s', (name, file) => {

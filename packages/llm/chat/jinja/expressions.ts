@@ -300,7 +300,6 @@ export class ExpressionParser extends TokenReader {
     return step(scope => applyTest(scope.run.meter, name, of(scope), ...given(args, scope)) !== negate)
   }
 
-  /** What a call block calls, and its arguments. */
   protected callWithArguments(): [Expression, Arguments] {
     const name = this.expect('name')
     let value: Expression = scope => scope.get(name)
@@ -359,7 +358,6 @@ function wholeNumber(text: string): number | bigint {
   return integer(BigInt(digits))
 }
 
-/** The arguments of a call, as they are now. */
 export function given({ list, named }: Arguments, scope: Scope): [Value[], Map<string, Value>] {
   const { meter } = scope.run
   const values: Value[] = []

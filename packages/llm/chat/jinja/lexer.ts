@@ -155,7 +155,13 @@ export function lex(template: string): Token[] {
 
 const ESCAPE = /\\(?:\n|([\\'"abfnrtv])|([0-7]{1,3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))/g
 const LETTERS: Readonly<Record<string, string>> = {
-  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
 }
 
 /** Escapes of Python; a backslash before another character stays. */
@@ -172,20 +178,16 @@ function unescaped(text: string): string {
 const MOST_LEVELS = 200
 
 const NAMES: Readonly<Record<Token['type'], string>> = {
-  ...{
-    text: 'text',
-    tag: 'a tag',
-    print: 'a tag',
-    end: 'the end of the tag',
-    name: 'a name',
-    integer: 'a number',
-  },
-  ...{
-    float: 'a number',
-    string: 'a text in quotes',
-    operator: 'an operator',
-    eof: 'the end of the template',
-  },
+  text: 'text',
+  tag: 'a tag',
+  print: 'a tag',
+  end: 'the end of the tag',
+  name: 'a name',
+  integer: 'a number',
+  float: 'a number',
+  string: 'a text in quotes',
+  operator: 'an operator',
+  eof: 'the end of the template',
 }
 
 export class TokenReader {

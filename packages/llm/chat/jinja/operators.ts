@@ -133,7 +133,6 @@ export function negated(value: Value, sign: string): Value {
   return integer(sign === '-' ? -BigInt(value) : BigInt(value))
 }
 
-/** `in`. */
 export function contains(meter: Meter, item: Value, inside: Value): boolean {
   if (isText(inside)) {
     if (!isText(item)) throw new Error(`${typeOf(item)} can't be looked for in a text`)

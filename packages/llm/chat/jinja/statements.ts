@@ -23,7 +23,6 @@ type Signal = 'break' | 'continue' | undefined
 export type Statement = (scope: Scope, out: Output) => Signal
 type Assign = (scope: Scope, value: Value) => void
 
-/** A template, ready to run. */
 export function parse(template: string): Statement {
   return new Parser(lex(template)).template()
 }
@@ -60,7 +59,6 @@ class Parser extends ExpressionParser {
     })
   }
 
-  /** The body, and the tag that ends it. */
   private block(end: string): Statement {
     this.expect('end')
     const body = this.body(end)
@@ -345,7 +343,6 @@ function inTurn(all: readonly Statement[]): Statement {
   }
 }
 
-/** The variable `loop`. */
 function loopOf(
   place: { items: List; at: number },
   depth: number,

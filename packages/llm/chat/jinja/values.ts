@@ -34,7 +34,6 @@ export class View {
   constructor(
     readonly kind: 'dict_items' | 'dict_keys' | 'dict_values' | 'range' | 'generator',
     public items: List,
-    /** How a range prints. */
     readonly text?: string,
   ) {}
 }
@@ -72,7 +71,6 @@ export function integer(value: number | bigint): number | bigint {
   return value
 }
 
-/** A value as the key of a dict. */
 export function keyOf(value: Value): Key {
   if (value === null || isText(value) || isInteger(value)) return value
   if (typeof value === 'boolean') return Number(value)
@@ -124,7 +122,6 @@ export function itemsOf(meter: Meter, value: Value): List {
   return items
 }
 
-/** `==`. */
 export function equal(meter: Meter, a: Value, b: Value): boolean {
   meter.items(1)
   if (isNumber(a) && isNumber(b)) {

@@ -8,14 +8,12 @@ import { Fault, LineMemory } from './json/line-memory.js'
 import { type BadDocument, Gathering, type Part, type PartDtype, PartWriter } from './parts.js'
 import type { Piece, Task } from './plan.js'
 import { LineNumbers, readAll, readBlock, readRange, readWhole } from './read/lines.js'
-import type { RowTexts } from './read/rows.js'
+import { RowTexts } from './read/rows.js'
 
 export interface EncodeSetup {
   tokenizer: OpenedTokenizer
   key: string
-  /** A bad document is an error, or left out. */
   onError: 'fail' | 'skip'
-  /** Where parts go. */
   folder: string
   dtype: PartDtype
   sources: Manifest[]
@@ -23,9 +21,9 @@ export interface EncodeSetup {
   counters: BigInt64Array
 }
 
-/** Bad documents of a part that are told one by one. */
-const TOLD = 10
-/** What messages call the standard input. */
+/** Bad documents of a part, or a run, that are named one by one. */
+export const MOST_NAMED = 10
+/** The standard input in messages. */
 const STDIN = 'stdin'
 
 export function encoder(setup: EncodeSetup): Handler<Task, Part> {
@@ -62,12 +60,13 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
       const bad = { ...where(), problem }
       if (setup.onError === 'fail') throw failure(bad)
       skipped++
-      if (faults.length < TOLD) faults.push(bad)
+      if (faults.length < MOST_NAMED) faults.push(bad)
     }
 
     const read = async (piece: Piece): Promise<void> => {
       if (piece.kind === 'rows') {
-        const rows = texts.get(piece.source) ?? (await openRows(sources[piece.source], key))
+        if (!texts.has(piece.source)) await loadKinds([sources[piece.source]])
+        const rows = texts.get(piece.source) ?? new RowTexts(sources[piece.source], key)
         texts.set(piece.source, rows)
         for (let row = piece.from; row < piece.to; row++) {
           const text = rows.text(row)
@@ -104,7 +103,12 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
       const { documents, tokens, textBytes, empty } = writer
       return {
         number: task.number,
-        ...{ documents, tokens, crc, textBytes, empty, skipped },
+        documents,
+        tokens,
+        crc,
+        textBytes,
+        empty,
+        skipped,
         replaced: tokenizer.replaced - replaced,
         faults,
       }
@@ -113,13 +117,6 @@ export function encoder(setup: EncodeSetup): Handler<Task, Part> {
       throw error
     }
   }
-}
-
-/** Loaded where there are tables: they bring the formats of all sources along. */
-async function openRows(manifest: Manifest, key: string): Promise<RowTexts> {
-  const { RowTexts } = await import('./read/rows.js')
-  await loadKinds([manifest])
-  return new RowTexts(manifest, key)
 }
 
 /** `data.jsonl, line 7, has no "text"`; counts the lines before it where that has not been done. */

@@ -20,7 +20,6 @@ export interface TokenizeOptions {
   /** This machine's share, from 1. */
   part?: { number: number; of: number }
   onError: 'fail' | 'skip'
-  /** Bad documents that may be left out. */
   budget: number
   /** Begins anew, and replaces outputs that are there. */
   restart: boolean
@@ -54,7 +53,6 @@ export interface TokenizeResult {
   empty: number
   skipped: number
   replaced: number
-  /** The first of the bad ones. */
   bad: string[]
   parts: number
   /** Parts that were there already. */

@@ -134,7 +134,6 @@ export class PartWriter {
     return this.crc
   }
 
-  /** Gives the part up: nothing of it stays. */
   discard(): void {
     this.draft.discard()
   }

@@ -9,6 +9,7 @@
  */
 
 import { SourceError } from '../../../core/basics/errors.js'
+import { attachSource, openSource } from '../../../core/source/registry.js'
 import type { Manifest, Source } from '../../../core/source/source.js'
 import type { Input } from './inputs.js'
 
@@ -31,7 +32,6 @@ export interface Plan {
   tasks: Task[]
   /** Of inputs with columns. */
   sources: Manifest[]
-  /** Bytes of all inputs. */
   bytes: number
 }
 
@@ -93,8 +93,6 @@ async function openRows(
   files: readonly Input[],
   { root, key, notice }: PlanOptions,
 ): Promise<{ manifest: Manifest; source: Source }> {
-  // Brings the formats of all sources along, which other inputs don't need.
-  const { attachSource, openSource } = await import('../../../core/source/registry.js')
   const json = { [format]: files.map(({ file }) => file) } as unknown as Parameters<typeof openSource>[0]
   const manifest = await openSource(json, { root, wanted: [key], check: 'files', notice })
   return { manifest, source: attachSource(manifest) }

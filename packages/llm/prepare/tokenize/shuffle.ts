@@ -26,12 +26,9 @@ const LEAST_BUFFER = 1024
 
 export interface ShuffleOptions {
   seed: number
-  /** Bytes. */
   memory: number
-  /** Of all documents. */
   documents: number
   tokens: number
-  /** For buckets. */
   folder: string
 }
 
@@ -55,7 +52,6 @@ export class Shuffle {
     this.buckets = Array.from({ length: count }, (_, i) => new Bucket(join(folder, `${i}.bucket`), room))
   }
 
-  /** How many files documents are dealt into. */
   get files(): number {
     return this.buckets.length
   }
@@ -88,7 +84,6 @@ export class Shuffle {
     }
   }
 
-  /** Removes the files. */
   close(): void {
     for (const bucket of this.buckets) bucket.close()
   }
@@ -98,7 +93,6 @@ export class Shuffle {
   }
 }
 
-/** A file of documents. */
 class Bucket {
   documents = 0
   private readonly fd: number
@@ -126,7 +120,6 @@ class Bucket {
     this.filled = 0
   }
 
-  /** All its words. */
   take(): Uint32Array {
     this.buffer = new Uint32Array(0)
     const words = new Uint32Array(this.bytes / 4)

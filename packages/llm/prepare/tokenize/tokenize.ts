@@ -20,7 +20,7 @@ import { spread } from '../../../core/system/node/threads.js'
 import { type OpenedTokenizer, openTokenizer } from '../../tokenize/open.js'
 import { filesOf, openTokenWriter } from '../tokens/write/open.js'
 import type { TokenWriter } from '../tokens/write/writer.js'
-import { describe, type EncodeSetup, encoder } from './encode.js'
+import { describe, type EncodeSetup, encoder, MOST_NAMED } from './encode.js'
 import { findInputs, type Input } from './inputs.js'
 import { type Facts, Journal } from './journal.js'
 import type { TokenizeOptions, TokenizeResult } from './options.js'
@@ -31,10 +31,8 @@ import { Shuffle } from './shuffle.js'
 
 /** Codes by which the system says that there is no room, or that a limit on sizes is reached. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
-/** Between two reports of progress, in ms. */
-const REPORT = 100
-/** Bad documents that are told one by one. */
-const TOLD = 10
+/** Time between two reports of progress. */
+const PROGRESS_EVERY_MS = 100
 
 export async function tokenize(paths: readonly string[], options: TokenizeOptions): Promise<TokenizeResult> {
   const { root, onNotice: notice = () => {} } = options
@@ -109,11 +107,18 @@ async function run(
     format: options.format,
     dtype: written.dtype,
     outputs: written.files,
-    ...{ documents: written.documents, tokens: written.tokens, bytes: written.bytes },
-    ...{ textBytes: sums.textBytes, inputBytes },
-    ...{ empty: sums.empty, skipped: sums.skipped, replaced: sums.replaced },
+    documents: written.documents,
+    tokens: written.tokens,
+    bytes: written.bytes,
+    textBytes: sums.textBytes,
+    inputBytes,
+    empty: sums.empty,
+    skipped: sums.skipped,
+    replaced: sums.replaced,
     bad: reported(ordered),
-    ...{ parts: ordered.length, reused, vocabulary: tokenizer.size },
+    parts: ordered.length,
+    reused,
+    vocabulary: tokenizer.size,
     ...(eod !== undefined && { eod }),
   }
 }
@@ -132,7 +137,7 @@ async function encodeParts(
   const counters = new BigInt64Array(new SharedArrayBuffer(16))
   counters[0] = BigInt(Math.round(finished.reduce((sum, task) => sum + task.bytes, 0)))
   counters[1] = BigInt([...parts.values()].reduce((sum, part) => sum + part.tokens, 0))
-  const tell = (): void =>
+  const report = (): void =>
     options.onProgress?.({
       what: 'tokenising',
       done: Number(counters[0]),
@@ -140,7 +145,7 @@ async function encodeParts(
       unit: 'bytes',
       tokens: Number(counters[1]),
     })
-  const telling = setInterval(tell, REPORT)
+  const timer = setInterval(report, PROGRESS_EVERY_MS)
   let skipped = [...parts.values()].reduce((sum, part) => sum + part.skipped, 0)
   try {
     await spread<EncodeSetup, Task, Part>({
@@ -148,7 +153,9 @@ async function encodeParts(
       worker: new URL('./worker.js', import.meta.url),
       setup: {
         tokenizer,
-        ...{ key: options.key, onError: options.onError, folder: journal.folder },
+        key: options.key,
+        onError: options.onError,
+        folder: journal.folder,
         dtype: partDtype(tokenizer.size),
         sources: plan.sources as Manifest[],
         counters,
@@ -163,9 +170,9 @@ async function encodeParts(
       },
     })
   } finally {
-    clearInterval(telling)
+    clearInterval(timer)
   }
-  tell()
+  report()
   return listed === undefined ? Number(counters[0]) : total
 }
 
@@ -233,7 +240,7 @@ function reported(parts: readonly Part[]): string[] {
   const lines = new LineNumbers()
   return parts
     .flatMap(({ faults }) => faults)
-    .slice(0, TOLD)
+    .slice(0, MOST_NAMED)
     .map(fault => describe(fault, lines))
 }
 

@@ -22,7 +22,6 @@ export interface Converted extends Omit<Written, 'documents'> {
   marksAdded: number
 }
 
-/** A stretch of the documents of a file. */
 export interface Piece {
   file: TokenFile
   documents: Documents | undefined

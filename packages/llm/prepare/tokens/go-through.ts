@@ -30,7 +30,10 @@ export async function goThrough(
   stores: Stores,
   { from = 0, to = documents?.count ?? 1, progress }: Stretch = {},
 ): Promise<void> {
-  const window = new Window(file, stores)
+  const reader = new TokenReader(file, stores)
+  /** Tokens that are in memory: the first, and the one behind the last. */
+  let tokens: Uint32Array = new Uint32Array(0)
+  let [first, last] = [0, 0]
   const ends = file.index && new DocumentEnds(file.index, stores)
   const before = (await ends?.after(from)) ?? 0
   // Documents without a sequence stand at the beginning; those before a stretch are not told.
@@ -39,12 +42,14 @@ export async function goThrough(
     let at = documents?.start(sequence) ?? 0
     const end = documents?.end(sequence) ?? file.tokens
     while (at < end) {
-      if (!window.has(at)) {
-        await window.move(at)
+      if (at < first || at >= last) {
+        tokens = await reader.read(at, Math.min(PIECE, file.tokens - at))
+        first = at
+        last = at + tokens.length
         progress?.(at)
       }
-      const stop = Math.min(end, window.end)
-      visitor.part(window.tokens, at - window.from, stop - window.from)
+      const stop = Math.min(end, last)
+      visitor.part(tokens, at - first, stop - first)
       at = stop
     }
     visitor.endSequence()
@@ -54,31 +59,6 @@ export async function goThrough(
   // A stretch may end in the middle of a document.
   if (to > from && ends?.isOpen(to)) visitor.endDocument()
   progress?.(file.tokens)
-}
-
-/** The tokens that are in memory. */
-class Window {
-  from = 0
-  end = 0
-  tokens: Uint32Array = new Uint32Array(0)
-  private readonly reader: TokenReader
-
-  constructor(
-    private readonly file: TokenFile,
-    stores: Stores,
-  ) {
-    this.reader = new TokenReader(file, stores)
-  }
-
-  has(token: number): boolean {
-    return token >= this.from && token < this.end
-  }
-
-  async move(token: number): Promise<void> {
-    this.tokens = await this.reader.read(token, Math.min(PIECE, this.file.tokens - token))
-    this.from = token
-    this.end = token + this.tokens.length
-  }
 }
 
 /** Where Megatron's documents end, sequence by sequence. */

@@ -4,6 +4,8 @@ import type { OpenContext } from '../../../core/source/source.js'
 import { Stores } from '../../../core/store/stores.js'
 import { attachDocuments, openDocuments } from '../../tokens/formats/documents.js'
 import type { TokenFile } from '../../tokens/formats/token-file.js'
+import { Stream, streamOf } from '../../tokens/rows/stream.js'
+import { Stretches } from '../../tokens/token-rows.js'
 import { PIECE, TokenReader } from './token-reader.js'
 
 export interface Shown {
@@ -29,7 +31,9 @@ export async function documentTokens(
       const start = documents[i].start(number)
       const length = documents[i].end(number) - start
       const where = `document ${number} of ${file.path}: ${length} tokens from token ${start} on`
-      return { where, length, tokens: await read([file], [start], [Math.min(most, length)]) }
+      const found = new Stretches()
+      found.add(i, start, Math.min(most, length), 0)
+      return { where, length, tokens: await read(files, found) }
     }
     before += documents[i].count
   }
@@ -56,36 +60,26 @@ export async function rowTokens(
       },
     )
   }
-  const wanted = Math.min(most, length + 1)
-  const starts: number[] = []
-  const counts: number[] = []
-  let before = 0
-  for (const { tokens } of files) {
-    const start = Math.max(0, from - before)
-    starts.push(start)
-    counts.push(Math.max(0, Math.min(tokens, from + wanted - before) - start))
-    before += tokens
-  }
+  const found = new Stretches()
+  const stream = new Stream(streamOf(files.map(({ tokens }, file) => ({ file, offset: 0, tokens }))))
+  stream.stretches(from, from + Math.min(most, length + 1), 0, found)
   const where = `row ${row}: ${length} tokens from token ${from} on, and the one behind them`
-  return { where, length: length + 1, tokens: await read(files, starts, counts) }
+  return { where, length: length + 1, tokens: await read(files, found) }
 }
 
 async function read(
   files: readonly TokenFile[],
-  starts: readonly number[],
-  counts: readonly number[],
+  { count, file, offset, tokens }: Stretches,
 ): Promise<Uint32Array> {
   using stores = new Stores()
-  const all = new Uint32Array(counts.reduce((sum, count) => sum + count, 0))
-  let at = 0
-  for (const [i, file] of files.entries()) {
-    const reader = new TokenReader(file, stores)
-    for (let done = 0; done < counts[i]; ) {
-      const tokens = await reader.read(starts[i] + done, Math.min(PIECE, counts[i] - done))
-      all.set(tokens, at)
-      done += tokens.length
-      at += tokens.length
+  const all: number[] = []
+  for (let i = 0; i < count; i++) {
+    const reader = new TokenReader(files[file[i]], stores)
+    for (let done = 0; done < tokens[i]; ) {
+      const some = await reader.read(offset[i] + done, Math.min(PIECE, tokens[i] - done))
+      for (const token of some) all.push(token)
+      done += some.length
     }
   }
-  return all
+  return Uint32Array.from(all)
 }

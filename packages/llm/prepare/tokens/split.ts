@@ -18,7 +18,6 @@ export function sharesOf(ratios: readonly number[], names: readonly string[], do
   return ratios.map((_, i) => ({ name: names[i], ...splitRange(ratios, i, documents) }))
 }
 
-/** Files of so many documents. */
 export function runsOf(each: number, documents: number): Share[] {
   const count = Math.ceil(documents / each)
   const digits = Math.max(4, String(count - 1).length)
@@ -62,7 +61,6 @@ export async function splitTokens(
   return written
 }
 
-/** The documents of a share, file by file. */
 function stretches(pieces: readonly Piece[], { from, to }: Share): Piece[] {
   const found: Piece[] = []
   let before = 0

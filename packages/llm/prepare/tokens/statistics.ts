@@ -54,7 +54,6 @@ export async function statisticsOf(
   return { ...plain, documents, empty, shortest, longest, mean: sum / documents, ...groups }
 }
 
-/** All files together. */
 export function total(
   files: readonly TokenStatistics[],
 ): Omit<TokenStatistics, 'format' | 'dtype' | 'name' | 'path'> {

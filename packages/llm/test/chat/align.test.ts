@@ -14,11 +14,21 @@ async function llama(strips: { lstrip?: boolean; rstrip?: boolean }): Promise<Ch
   const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`)
   const tokens = ['<unk>', ...bytes, '▁', 'a', 'b', '▁a', '▁▁']
   const added = ['<s>', '</s>'].map((content, i) => ({
-    ...{ id: tokens.length + i, content, special: true, normalized: false, single_word: false },
-    ...{ lstrip: false, rstrip: false, ...strips },
+    id: tokens.length + i,
+    content,
+    special: true,
+    normalized: false,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    ...strips,
   }))
   const json = {
-    ...{ version: '1.0', truncation: null, padding: null, pre_tokenizer: null, post_processor: null },
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    pre_tokenizer: null,
+    post_processor: null,
     added_tokens: added,
     normalizer: {
       type: 'Sequence',
@@ -37,8 +47,14 @@ async function llama(strips: { lstrip?: boolean; rstrip?: boolean }): Promise<Ch
       ],
     },
     model: {
-      ...{ type: 'BPE', dropout: null, unk_token: '<unk>', continuing_subword_prefix: null },
-      ...{ end_of_word_suffix: null, fuse_unk: true, byte_fallback: true, ignore_merges: false },
+      type: 'BPE',
+      dropout: null,
+      unk_token: '<unk>',
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: true,
+      byte_fallback: true,
+      ignore_merges: false,
       vocab: Object.fromEntries(tokens.map((token, i) => [token, i])),
       merges: [
         ['▁', 'a'],

@@ -29,8 +29,13 @@ const TEMPLATE = `{% for m in messages %}<|im_start|>{{ m.role }}
 // A model's folder: the tokenizer, its special tokens, its template.
 const vocabulary = JSON.parse(readFileSync(VOCABULARY, 'utf8'))
 const special = ['<|im_start|>', '<|im_end|>'].map((content, i) => ({
-  ...{ id: 4096 + i, content, single_word: false, lstrip: false },
-  ...{ rstrip: false, normalized: false, special: true },
+  id: 4096 + i,
+  content,
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+  special: true,
 }))
 vocabulary.added_tokens.push(...special)
 writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(vocabulary))

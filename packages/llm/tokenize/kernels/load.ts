@@ -1,13 +1,9 @@
 /** The kernel of the tokenizer, in WebAssembly, with a memory of its own. */
-import { readFileSync } from 'node:fs'
+import { growMemory, kernelMemory, kernelsIn } from '../../../core/system/memory/kernels.js'
 
-const PAGE = 64 << 10
-/** What WebAssembly can address. */
-const MOST_PAGES = 65536
 /** Slots of the tables of words that were met before: 2 MB and 1 MB, which stay in a processor's cache. */
 const SMALL = { slots: 1 << 16, bytes: 32 }
 const LARGE = { slots: 1 << 14, bytes: 64 }
-const WORDS = SMALL.slots * SMALL.bytes + LARGE.slots * LARGE.bytes
 
 /** Addresses are bytes. What each does is told in assembly/bpe.ts. */
 interface Code {
@@ -33,49 +29,43 @@ interface Code {
   useQueue(at: number, ranks: number): void
 }
 
-export interface Kernel {
-  code: Code
+const kernel = kernelsIn(new URL('./', import.meta.url))
+
+export class Kernel {
+  readonly code: Code
+  private readonly memory: WebAssembly.Memory
+
+  constructor(bytes: number) {
+    this.memory = kernelMemory(bytes)
+    this.code = kernel<Code>('bpe', this.memory)
+  }
+
   /** All of its memory. It is another object after `grow`. */
-  bytes(): Uint8Array
-  /** Makes the memory at least so many bytes long. */
-  grow(bytes: number): void
+  bytes(): Uint8Array {
+    return new Uint8Array(this.memory.buffer)
+  }
+
+  grow(bytes: number): void {
+    growMemory(this.memory, bytes)
+  }
+
   /** Tells the kernel where its tables are, and where it may work: behind them. */
-  use(tables: Tables, scratch: number): void
-}
+  use(tables: Tables, scratch: number): void {
+    const { places, blocks, bytes, firstPairs, pairs, pairsMask, made } = tables
+    this.code.useClasses(places, blocks)
+    this.code.useMerges(bytes, firstPairs, pairs, pairsMask, made, scratch)
+    this.code.useWhole(tables.whole, tables.wholeMask, tables.starts, tables.spelled)
+  }
 
-let module: WebAssembly.Module | undefined
-
-export function newKernel(bytes: number): Kernel {
-  module ??= new WebAssembly.Module(readFileSync(new URL('./bpe.wasm', import.meta.url)))
-  const memory = new WebAssembly.Memory({ initial: pagesOf(bytes), maximum: MOST_PAGES, shared: true })
-  const code = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Code
-  return {
-    code,
-    bytes: () => new Uint8Array(memory.buffer),
-    grow: bytes => {
-      const missing = pagesOf(bytes) - memory.buffer.byteLength / PAGE
-      if (missing > 0) memory.grow(missing)
-    },
-    use: (tables, scratch) => {
-      const { places, blocks, bytes, firstPairs, pairs, pairsMask, made } = tables
-      code.useClasses(places, blocks)
-      code.useMerges(bytes, firstPairs, pairs, pairsMask, made, scratch)
-      code.useWhole(tables.whole, tables.wholeMask, tables.starts, tables.spelled)
-    },
+  /** Puts the tables of words at `at`; gives the place behind them. They must be zeros. */
+  useWordTables(at: number): number {
+    const large = at + SMALL.slots * SMALL.bytes
+    this.code.useWords(at, SMALL.slots - 1, large, LARGE.slots - 1)
+    return large + LARGE.slots * LARGE.bytes
   }
 }
 
-/** Puts the tables of words at `at`; gives the place behind them. They must be zeros. */
-export function useWordTables({ code }: Kernel, at: number): number {
-  const large = at + SMALL.slots * SMALL.bytes
-  code.useWords(at, SMALL.slots - 1, large, LARGE.slots - 1)
-  return at + WORDS
-}
-
-function pagesOf(bytes: number): number {
-  return Math.ceil(bytes / PAGE)
-}
-
+/** Where tables lie, from the beginning of the memory on, and how large hash tables are. In bytes; slots less one. */
 export interface Tables {
   /** Classes of characters: places of blocks, and blocks. */
   places: number

@@ -4,7 +4,7 @@
  *   tables of the vocabulary │ tables of words │ queue of long words │ where it works │ a window of the text │ its tokens
  */
 import type { CompiledVocabulary } from '../vocabulary/compile.js'
-import { type Kernel, newKernel, useWordTables } from './load.js'
+import { Kernel } from './load.js'
 
 /** Bytes of text that are encoded at a time; more where a word is longer. */
 const WINDOW = 256 << 10
@@ -24,12 +24,12 @@ export class KernelMemory {
 
   constructor({ tables, memory, pattern, ranks }: CompiledVocabulary) {
     this.pattern = pattern
-    this.kernel = newKernel(tables.end)
+    this.kernel = new Kernel(tables.end)
     this.bytes = this.kernel.bytes()
     this.bytes.set(memory)
     const { code } = this.kernel
     this.kernel.grow(tables.end + (4 << 20) + code.queueBytes(ranks))
-    const queue = useWordTables(this.kernel, tables.end)
+    const queue = this.kernel.useWordTables(tables.end)
     code.useQueue(queue, ranks)
     this.scratch = (queue + code.queueBytes(ranks) + SLACK) & ~63
     this.kernel.use(tables, this.scratch)
@@ -67,7 +67,6 @@ export class KernelMemory {
     return new Uint32Array(this.bytes.buffer, this.tokens, count).slice()
   }
 
-  /** Makes room for texts of so many bytes. */
   private reserve(window: number): void {
     if (window <= this.window) return
     this.window = window

@@ -55,7 +55,6 @@ export class PackageTokenizer implements Tokenizer {
     forgotten.register(this, this.running)
   }
 
-  /** Starts the process, which reads the tokenizer. */
   start(): Child {
     if (this.running.child !== undefined) return this.running.child
     const { text, package: path, added } = this.file

@@ -15,7 +15,6 @@ const VERSION = 4
 /** The file: u32 bytes of the header, u32 CRC of the header, u32 CRC of the tables, the header as JSON, the tables. */
 const FRONT = 12
 
-/** Where the tables of a vocabulary file are kept. */
 export function compiledPath(text: Uint8Array, detail: string): string {
   const hash = createHash('sha256').update(`${VERSION} ${detail}\n`).update(text).digest('hex')
   return join(cacheFolder(), 'tokenizers', `${hash.slice(0, 32)}.tables`)

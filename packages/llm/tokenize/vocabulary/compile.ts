@@ -3,7 +3,7 @@
  * them each table lies.
  */
 import { inflateRawSync } from 'node:zlib'
-import { newKernel, type Tables } from '../kernels/load.js'
+import { Kernel, type Tables } from '../kernels/load.js'
 import { CLASS_TABLE } from '../scan/class-table.js'
 import { PATTERNS } from '../scan/patterns.js'
 import type { AddedToken, Model, Prefix } from './model.js'
@@ -56,7 +56,7 @@ export function compileVocabulary(model: Model): CompiledVocabulary {
   }
   tables.end = end
 
-  const kernel = newKernel(end)
+  const kernel = new Kernel(end)
   const memory = kernel.bytes()
   memory.set(classes.subarray(0, 2 * PLACES), tables.places)
   memory.set(classes.subarray(2 * PLACES), tables.blocks)

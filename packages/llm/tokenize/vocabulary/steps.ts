@@ -4,7 +4,6 @@ import type { Prefix } from './model.js'
 
 export type Json = Record<string, unknown>
 
-/** How a text becomes words. */
 export interface Steps {
   /** Words are made of bytes, or of characters with "▁" in place of blanks. */
   of: 'bytes' | 'characters'
@@ -16,7 +15,6 @@ export interface Steps {
 /** In SentencePiece's vocabularies it stands for a blank. */
 export const BLANK = '\u2581'
 
-/** The steps, or why the kernel can't do them. */
 export function stepsIn(normalizer: unknown, preTokenizer: unknown): Steps | { why: string } {
   const normal = normalizerIn(normalizer as Json | null | undefined)
   if ('why' in normal) return normal

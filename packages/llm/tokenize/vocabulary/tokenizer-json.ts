@@ -14,7 +14,6 @@ import {
 } from './model.js'
 import { BLANK, type Json, stepsIn } from './steps.js'
 
-/** The file, parsed. */
 export interface TokenizerFileJson extends Json {
   model: Json
 }
@@ -85,7 +84,6 @@ function isMerge(merge: unknown): boolean {
   return Array.isArray(merge) && merge.length === 2 && merge.every(part => typeof part === 'string')
 }
 
-/** The model, or why the kernel can't do it. */
 export function readTokenizerJson(text: string, file: string): Model | { why: string } {
   const json = parseTokenizerJson(text, file)
   const { model } = json
@@ -155,7 +153,6 @@ function unlikeOurs(model: Json): string | undefined {
   return undefined
 }
 
-/** The added tokens. */
 export function addedTokens({ added_tokens: list }: TokenizerFileJson): AddedToken[] {
   return ((list ?? []) as Json[]).map(
     ({ id, content, special, normalized, lstrip, rstrip, single_word }) => ({

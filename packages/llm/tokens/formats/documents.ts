@@ -8,9 +8,9 @@
 
 import { SourceError } from '../../../core/basics/errors.js'
 import { crc32 } from '../../../core/codec/checksum.js'
-import { obtainFileIndexes } from '../../../core/source/index/of-files.js'
 import type { OpenContext } from '../../../core/source/source.js'
 import { Stores, schemeOf } from '../../../core/store/stores.js'
+import { obtainFileIndexes } from '../../../formats/shared/index-of-files.js'
 import type {
   BordersFile,
   DocumentMarks,

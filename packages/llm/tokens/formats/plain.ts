@@ -1,10 +1,11 @@
-/** Arrays of one axis, as numpy.save writes them. */
+/** Files that are one stream: arrays of one axis as numpy.save writes them, and raw tokens of nanoGPT and OLMo. */
 import { SourceError } from '../../../core/basics/errors.js'
 import { columnsOf, frontOf } from '../../../formats/arrays/npy-columns.js'
 import { namingFile } from '../../../formats/arrays/read-file.js'
 import { checkDtype, filled, type ReadFormat } from './found.js'
 import { TOKEN_BYTES, TOKEN_DTYPES, type TokenDtype } from './token-file.js'
 
+/** Raw tokens, whose type is known from elsewhere. */
 export const readNanogpt: ReadFormat = async (found, _, { dtype }, { notice }) => {
   if (dtype === undefined)
     notice?.(
@@ -44,6 +45,10 @@ export const readNpy: ReadFormat = async (found, read, options) => {
   })
 }
 
+/**
+ * Raw tokens in files that are .npy by name only. A .csv.gz of the same name may say where documents lie, a line for each:
+ * `start,end,…`, in tokens.
+ */
 export const readOlmo: ReadFormat = async (found, _, { dtype }) => {
   const { file, borders } = found
   if (dtype === undefined) {

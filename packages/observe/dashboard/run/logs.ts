@@ -94,7 +94,10 @@ export class Logs {
       const { trainer, engine, ring } = files[0].header
       const age = Math.max(0, Math.round((now - from) / 1000))
       return {
-        ...{ name: { trainer, engine, ring, feed, world, age }, files, from, to },
+        name: { trainer, engine, ring, feed, world, age },
+        files,
+        from,
+        to,
         ended: files.some(file => isFresh(file, now)) ? null : endOf(files, to),
       }
     })

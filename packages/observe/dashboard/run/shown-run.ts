@@ -231,9 +231,14 @@ export class ShownRun implements View {
     const { price, version } = this.options
     const { run } = this
     return {
-      ...{ version, host: hostname(), dollarsPerHour: price },
-      ...{ run: this.name, others: this.others(), missing: this.missing },
-      ...{ definition: run?.definition ?? null, fields: run?.fields ?? [] },
+      version,
+      host: hostname(),
+      dollarsPerHour: price,
+      run: this.name,
+      others: this.others(),
+      missing: this.missing,
+      definition: run?.definition ?? null,
+      fields: run?.fields ?? [],
     }
   }
 

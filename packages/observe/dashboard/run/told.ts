@@ -29,7 +29,10 @@ function toldOfRank(records: readonly RunRecord[]): Told | undefined {
   const parts = Object.fromEntries(names.map(name => [name, mean(one => one.parts[name])]))
   const why = window.findLast(one => one.why !== null)?.why ?? null
   return {
-    ...{ rank: last.rank, host: last.host, stepMs: time / steps, why },
+    rank: last.rank,
+    host: last.host,
+    stepMs: time / steps,
+    why,
     seconds: why?.seconds ?? window.reduce((sum, one) => sum + one.seconds, 0),
     lost: why?.lost ?? mean(one => one.lost),
     parts: parts as unknown as Parts,

@@ -156,7 +156,9 @@ export class WatchedRun {
     this.engines.set(engine.pid, facts)
     // It begins with what is still there of the last seconds.
     const watcher = new RunWatcher(sourceOfRun(found), {
-      ...{ past: true, trainer: trainer.pid, engine: engine.pid },
+      past: true,
+      trainer: trainer.pid,
+      engine: engine.pid,
       slots: () => slotsOf(rank, facts),
       ...(this.idealMs !== undefined && { idealMs: this.idealMs }),
     })

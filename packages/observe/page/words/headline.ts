@@ -86,20 +86,26 @@ function gpuOf({ now, hello }: State): Who {
   const many = hello?.run?.world ?? 1
   if (many < 2)
     return {
-      ...{ one: `Your ${noun}`, loses: 'loses', losesAbout: 'loses about', waits: 'waits' },
-      ...{ stands: 'stands', it: 'it', time: 'of its time', many },
+      one: `Your ${noun}`,
+      loses: 'loses',
+      losesAbout: 'loses about',
+      waits: 'waits',
+      stands: 'stands',
+      it: 'it',
+      time: 'of its time',
+      many,
     }
   const losses = (now?.ranks ?? []).flatMap(record => lossOf(now!, record) ?? [])
   const differ = losses.length > 0 && Math.max(...losses) - Math.min(...losses) >= DIFFERENT
   return {
-    ...{ one: `Your ${many} ${noun}s`, loses: differ ? 'lose up to' : 'lose', waits: 'wait' },
-    ...{
-      losesAbout: differ ? 'lose up to' : 'lose about',
-      stands: 'stand',
-      it: 'them',
-      time: 'of their time',
-      many,
-    },
+    one: `Your ${many} ${noun}s`,
+    loses: differ ? 'lose up to' : 'lose',
+    waits: 'wait',
+    losesAbout: differ ? 'lose up to' : 'lose about',
+    stands: 'stand',
+    it: 'them',
+    time: 'of their time',
+    many,
   }
 }
 
@@ -114,7 +120,9 @@ function standsStill(state: State, who: Who): Headline | null {
   if (slots.length === 0) return unknown(what, `${why}.`)
   if (ready > 0)
     return {
-      ...{ tone: 'hint', what, remedy: null },
+      tone: 'hint',
+      what,
+      remedy: null,
       why: `${why}, though ${ready === 1 ? 'a batch lies' : `${ready} batches lie`} ready. The trainer is stopped, or does something else: saving, testing.`,
     }
   return { tone: 'loss', what, why: `${why}, and no batch is ready.`, remedy: null }

@@ -165,7 +165,12 @@ describe('figures', () => {
       [200, 5],
     ]
     expect(account(evidenceOf(steps, [], { waits })).wait).toEqual({
-      ...{ mean: 10, p50: 0.01, p95: 1, p99: 200, max: 200, over50us: 0.5 },
+      mean: 10,
+      p50: 0.01,
+      p95: 1,
+      p99: 200,
+      max: 200,
+      over50us: 0.5,
     })
   })
 
@@ -185,7 +190,14 @@ describe('figures', () => {
   test('work per sample, reads and the cache', () => {
     const makers = [
       sliceOf({
-        ...{ from: 0, to: 100, cpu: 30, delay: 10, rows: 10, bytes: 1e6, reads: 4, opens: 2 },
+        from: 0,
+        to: 100,
+        cpu: 30,
+        delay: 10,
+        rows: 10,
+        bytes: 1e6,
+        reads: 4,
+        opens: 2,
         work: { read: 20, decode: 60 },
       }),
     ]
@@ -235,9 +247,16 @@ const times = fc.oneof(
 )
 const step: fc.Arbitrary<StepTimes> = fc.record(
   {
-    ...{ asked: times, supply: times, handOver: times, transfer: times, compute: times },
-    ...{ samples: times, count: fc.integer({ min: -1, max: 1000 }) },
-    ...{ first: fc.boolean(), epochStart: fc.boolean(), gc: times },
+    asked: times,
+    supply: times,
+    handOver: times,
+    transfer: times,
+    compute: times,
+    samples: times,
+    count: fc.integer({ min: -1, max: 1000 }),
+    first: fc.boolean(),
+    epochStart: fc.boolean(),
+    gc: times,
   },
   { requiredKeys: ['asked', 'supply', 'handOver', 'transfer', 'compute', 'samples', 'count'] },
 )
@@ -250,9 +269,20 @@ const work = fc.record({
   close: times,
 })
 const slice: fc.Arbitrary<MakerSlice> = fc.record({
-  ...{ maker: fc.integer({ min: 0, max: 3 }), from: times, to: times, work, wait: times, idle: times },
-  ...{ cpu: fc.option(times), delay: fc.option(times), gc: times, bytes: times, rows: times },
-  ...{ claims: times, reads: times, opens: times },
+  maker: fc.integer({ min: 0, max: 3 }),
+  from: times,
+  to: times,
+  work,
+  wait: times,
+  idle: times,
+  cpu: fc.option(times),
+  delay: fc.option(times),
+  gc: times,
+  bytes: times,
+  rows: times,
+  claims: times,
+  reads: times,
+  opens: times,
 })
 const ideal = fc.record({
   ms: times,

@@ -8,8 +8,16 @@ import { FakeSpans, laneOf } from './fake-spans.js'
 
 const RING = 3
 const FACTS = {
-  ...{ ring: RING, rank: 1, world: 2, begun: 900, workers: 1, depth: 4, claims: 8 },
-  ...{ rows: 32, slotBytes: 4096, stepsInEpoch: 10 },
+  ring: RING,
+  rank: 1,
+  world: 2,
+  begun: 900,
+  workers: 1,
+  depth: 4,
+  claims: 8,
+  rows: 32,
+  slotBytes: 4096,
+  stepsInEpoch: 10,
 }
 const trainer = laneOf('consumer', 0)
 const maker = laneOf('worker', 0)
@@ -56,16 +64,14 @@ describe('steps', () => {
     const { steps, facts, from, to } = collect(spansOfLoader(spans, RING))
     expect(steps).toHaveLength(25)
     expect(steps[3]).toEqual({
-      ...{
-        asked: 1150,
-        supply: 10,
-        handOver: 1,
-        transfer: 2,
-        compute: 37,
-        samples: 32,
-        count: 1,
-        ready: false,
-      },
+      asked: 1150,
+      supply: 10,
+      handOver: 1,
+      transfer: 2,
+      compute: 37,
+      samples: 32,
+      count: 1,
+      ready: false,
     })
     expect(steps.flatMap((step, i) => (step.first ? [i] : []))).toEqual([0])
     expect(steps.flatMap((step, i) => (step.epochStart ? [i] : []))).toEqual([10, 20])
@@ -152,18 +158,16 @@ describe('makers', () => {
     const { makers } = collect(spansOfLoader(spans, RING))
     expect(makers).toHaveLength(10)
     expect(makers[4]).toMatchObject({
-      ...{
-        maker: 0,
-        from: 1200,
-        to: 1250,
-        wait: 10,
-        idle: 0,
-        cpu: 22,
-        delay: 4,
-        bytes: 1000,
-        rows: 32,
-        claims: 8,
-      },
+      maker: 0,
+      from: 1200,
+      to: 1250,
+      wait: 10,
+      idle: 0,
+      cpu: 22,
+      delay: 4,
+      bytes: 1000,
+      rows: 32,
+      claims: 8,
       work: { read: 20, decode: 20, open: 0 },
     })
     const found = account(collect(spansOfLoader(spans, RING)))
@@ -214,7 +218,15 @@ describe('makers', () => {
     now.rings.push({ ...now.rings[0], ring: 0, ms: { idle: 40 } })
     const [slice] = makersBetween(RING, { at: 1000, counters: [before] }, { at: 2000, counters: [now] })
     expect(slice).toMatchObject({
-      ...{ maker: 0, from: 1000, to: 2000, wait: 200, idle: 40, cpu: 200, delay: 50, bytes: 8, rows: 32 },
+      maker: 0,
+      from: 1000,
+      to: 2000,
+      wait: 200,
+      idle: 40,
+      cpu: 200,
+      delay: 50,
+      bytes: 8,
+      rows: 32,
       work: { read: 500 },
     })
   })
@@ -264,7 +276,11 @@ describe('makers', () => {
 
 function countersOf(at: number, ring: Partial<Counters['rings'][0]>, own: Partial<Counters> = {}): Counters {
   return {
-    ...{ lane: maker, cpu: Number.NaN, delay: Number.NaN, gc: 0, at },
+    lane: maker,
+    cpu: Number.NaN,
+    delay: Number.NaN,
+    gc: 0,
+    at,
     rings: [{ ring: RING, ms: {}, bytes: 0, rows: 0, claims: 0, reads: 0, opens: 0, at, ...ring }],
     ...own,
   }

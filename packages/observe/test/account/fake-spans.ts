@@ -17,8 +17,18 @@ export class FakeSpans implements SpanReading {
 
   add(lane: LaneInfo, kind: string, start: number, duration: number, more: Partial<SpanRecord> = {}): void {
     this.records.push({
-      ...{ lane, kind: kind as SpanRecord['kind'], ring: this.ring.ring, start, duration },
-      ...{ bytes: 0, batch: -1, firstRow: 0, rows: 0, cpu: Number.NaN, delay: Number.NaN, joined: 1 },
+      lane,
+      kind: kind as SpanRecord['kind'],
+      ring: this.ring.ring,
+      start,
+      duration,
+      bytes: 0,
+      batch: -1,
+      firstRow: 0,
+      rows: 0,
+      cpu: Number.NaN,
+      delay: Number.NaN,
+      joined: 1,
       number: this.records.filter(record => record.lane.lane === lane.lane).length,
       ...more,
     })

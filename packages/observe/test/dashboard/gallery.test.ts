@@ -250,7 +250,11 @@ describe('pictures of bad samples', () => {
     definition: { source: { folder: { path: 'data' } } },
   } as unknown as RingNote
   const bad = (file: string, offset = 0) => ({
-    ...{ kind: 'bad' as const, ring: 1, count: 1, id: 'x', message: '' },
+    kind: 'bad' as const,
+    ring: 1,
+    count: 1,
+    id: 'x',
+    message: '',
     file,
     offset,
   })

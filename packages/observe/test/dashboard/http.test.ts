@@ -10,8 +10,14 @@ import { MOST_STREAMS } from '../../dashboard/server/streams.js'
 import type { Hello, Now } from '../../dashboard/view.js'
 
 const hello: Hello = {
-  ...{ version: '1', host: 'here', dollarsPerHour: 2, run: null, others: [] },
-  ...{ missing: null, definition: null, fields: [] },
+  version: '1',
+  host: 'here',
+  dollarsPerHour: 2,
+  run: null,
+  others: [],
+  missing: null,
+  definition: null,
+  fields: [],
 }
 const HTML = '<html><head><style>p{}</style></head><body><script>1</script></body></html>'
 
@@ -287,7 +293,10 @@ describe('streams', () => {
     socket.pause()
     await until(() => server.streams.count === 1)
     const now = (step: number): Now => ({
-      ...{ ranks: [], worst: null, told: null, bad: [] },
+      ranks: [],
+      worst: null,
+      told: null,
+      bad: [],
       makers: Array.from({ length: 2000 }, (_, number) => ({
         number,
         work: {},

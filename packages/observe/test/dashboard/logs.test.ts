@@ -19,44 +19,48 @@ afterEach(() => {
 
 async function start(log: string) {
   const dashboard = await Dashboard.start({
-    ...{ price: 2, version: '1', host: '127.0.0.1', port: 0, log },
+    price: 2,
+    version: '1',
+    host: '127.0.0.1',
+    port: 0,
+    log,
   })
   dashboards.push(dashboard)
   return dashboard
 }
 
 const why = (lost: number): RunRecord['why'] => ({
-  ...{ verdict: 'under-parallel', second: null, sentence: `Your trainer loses ${lost}`, remedy: null },
-  ...{ lost, seconds: 15 },
+  verdict: 'under-parallel',
+  second: null,
+  sentence: `Your trainer loses ${lost}`,
+  remedy: null,
+  lost,
+  seconds: 15,
 })
 
 /** A log in a folder: `from` is when it begins (ms since 1970). */
 function logIn(folder: string, from: number, more: Partial<RunRecord> = {}) {
   const { host = 'node-2', trainer = 7, rank = 0, world = 1, feed = 'cats' } = more
   const header = {
-    ...{
-      version: 1,
-      time: from,
-      at: 0,
-      millrace: '1',
-      node: '1',
-      host,
-      pid: trainer,
-      trainer,
-      engine: trainer,
-    },
-    ...{
-      ring: 1,
-      feed,
-      rank,
-      world,
-      run: null,
-      hashes: null,
-      rows: 32,
-      stepsInEpoch: 0,
-      options: {},
-      cores: 2,
-    },
+    version: 1,
+    time: from,
+    at: 0,
+    millrace: '1',
+    node: '1',
+    host,
+    pid: trainer,
+    trainer,
+    engine: trainer,
+    ring: 1,
+    feed,
+    rank,
+    world,
+    run: null,
+    hashes: null,
+    rows: 32,
+    stepsInEpoch: 0,
+    options: {},
+    cores: 2,
     gpu: null,
   } as LogHeader
   const path = join(folder, `${from}-${feed}-${rank}.jsonl`)

@@ -49,7 +49,10 @@ async function trainer(options: object = {}) {
 
 async function start(more: Partial<DashboardOptions>): Promise<Dashboard> {
   const dashboard = await Dashboard.start({
-    ...{ price: 2, version: '1', host: '127.0.0.1', port: 0 },
+    price: 2,
+    version: '1',
+    host: '127.0.0.1',
+    port: 0,
     ...more,
   })
   dashboards.push(dashboard)

@@ -64,7 +64,9 @@ const shared = () => {
 afterAll(() => endAll(lasting))
 
 const quick: DiagnoseLiveOptions = {
-  ...{ steps: 30, seconds: 1, progress: () => {} },
+  steps: 30,
+  seconds: 1,
+  progress: () => {},
 }
 
 /** Looks again until enough was seen: a machine may have stood still for the second that a look takes. */

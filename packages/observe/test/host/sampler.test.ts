@@ -100,7 +100,9 @@ describe('cores', () => {
     const idle = { ...stat([0, 0], [0, 0], [0, 0], [0, 0]), ...cgroup2, ...processOf(10, 0) }
     const busy = { ...stat([100, 0], [100, 0], [0, 100], [0, 100]), ...processOf(10, 50) }
     expect(signals({ ...idle, ...group(0) }, { ...busy, ...group(500_000) })).toMatchObject({
-      ...{ allowed: 1.5, otherCores: 0, idleCores: 1 },
+      allowed: 1.5,
+      otherCores: 0,
+      idleCores: 1,
     })
     expect(signals({ ...idle, ...group(0) }, { ...busy, ...group(1_200_000) }).otherCores).toBeCloseTo(0.7)
   })
@@ -183,7 +185,8 @@ describe('processes', () => {
     })
     expect(signals(state(0), state(100), { trainer: 20 })).toMatchObject({
       rssBytes: (100 + 100 + 200) * 1024,
-      ...{ diskBytes: 100, readBytes: 1000 },
+      diskBytes: 100,
+      readBytes: 1000,
     })
   })
 })
@@ -232,7 +235,10 @@ describe('control groups and pressure', () => {
       '/proc/meminfo': 'MemTotal: 1024 kB\n',
     })
     expect(signals(state(0), state(10))).toMatchObject({
-      ...{ allowed: 0.5, throttled: 0.4, memoryLimitBytes: 1024 * 1024, pageCacheBytes: 4000 },
+      allowed: 0.5,
+      throttled: 0.4,
+      memoryLimitBytes: 1024 * 1024,
+      pageCacheBytes: 4000,
     })
   })
 
@@ -264,19 +270,22 @@ describe('control groups and pressure', () => {
 
   test('an empty machine: nothing is known, and nothing is invented', () => {
     expect(signals({}, {})).toEqual({
-      ...{
-        seconds: 1,
-        allowed: 0,
-        coreBusy: [],
-        idleCores: 0,
-        engineCores: 0,
-        trainerCores: 0,
-        otherCores: 0,
-        trainerDelay: null,
-      },
+      seconds: 1,
+      allowed: 0,
+      coreBusy: [],
+      idleCores: 0,
+      engineCores: 0,
+      trainerCores: 0,
+      otherCores: 0,
+      trainerDelay: null,
       psi: { cpu: null, io: null, memory: null },
-      ...{ throttled: null, rssBytes: 0, pageCacheBytes: null, memoryLimitBytes: null },
-      ...{ refaultBytes: null, diskBytes: null, readBytes: null },
+      throttled: null,
+      rssBytes: 0,
+      pageCacheBytes: null,
+      memoryLimitBytes: null,
+      refaultBytes: null,
+      diskBytes: null,
+      readBytes: null,
     })
   })
 })
@@ -285,7 +294,7 @@ describe('GPU', () => {
   const nvml = (percent: () => number) =>
     ({
       describe: () => ({ name: 'H200' }),
-      read: () => ({ memory: { used: 5 }, power: { now: Number.NaN }, utilization: { gpu: percent() } }),
+      read: () => ({ memory: { used: 5 }, watts: Number.NaN, utilization: percent() }),
       close: () => {},
     }) as unknown as Nvml
 
@@ -302,7 +311,10 @@ describe('GPU', () => {
     expect(gpu.look()?.hasWork).toEqual({ seconds: 1, active: 1 })
     ;[now, percent] = [4000, 50]
     expect(gpu.look()).toEqual({
-      ...{ name: 'H200', memoryBytes: 5, watts: null, smActive: null },
+      name: 'H200',
+      memoryBytes: 5,
+      watts: null,
+      smActive: null,
       hasWork: { seconds: 4, active: 2.5 },
     })
   })

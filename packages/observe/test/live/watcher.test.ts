@@ -9,8 +9,20 @@ import { RunWatcher, type Watched } from '../../live/watcher.js'
 import { laneOf } from '../account/fake-spans.js'
 
 const FACTS: RingFacts = {
-  ...{ ring: 1, rank: 2, world: 4, begun: 0, workers: 1, depth: 4, claims: 8, rows: 32, slotBytes: 4096 },
-  ...{ stepsInEpoch: 10, name: 'cats', open: true, engine: process.pid, engineRing: 1 },
+  ring: 1,
+  rank: 2,
+  world: 4,
+  begun: 0,
+  workers: 1,
+  depth: 4,
+  claims: 8,
+  rows: 32,
+  slotBytes: 4096,
+  stepsInEpoch: 10,
+  name: 'cats',
+  open: true,
+  engine: process.pid,
+  engineRing: 1,
 }
 const trainer = laneOf('consumer', 0)
 const maker = laneOf('worker', 0)
@@ -23,9 +35,20 @@ class LiveSpans implements SpanReading {
 
   add(lane: LaneInfo, kind: string, start: number, duration: number, more: Partial<SpanRecord> = {}): void {
     this.records.push({
-      ...{ lane, kind: kind as SpanRecord['kind'], ring: 1, start, duration },
-      ...{ bytes: 0, batch: -1, firstRow: 0, rows: 0, cpu: Number.NaN, delay: Number.NaN, joined: 1 },
-      ...{ number: this.records.length, ...more },
+      lane,
+      kind: kind as SpanRecord['kind'],
+      ring: 1,
+      start,
+      duration,
+      bytes: 0,
+      batch: -1,
+      firstRow: 0,
+      rows: 0,
+      cpu: Number.NaN,
+      delay: Number.NaN,
+      joined: 1,
+      number: this.records.length,
+      ...more,
     })
   }
 
@@ -54,9 +77,9 @@ class LiveSpans implements SpanReading {
         const of = own.filter(record => record.ring === ring)
         const steps = of.filter(({ kind }) => kind === 'step').reduce((sum, { joined }) => sum + joined, 0)
         const bytes = of.reduce((sum, record) => sum + record.bytes, 0)
-        return { ...{ ring, ms: {}, bytes, rows: 0, claims: steps, reads: 0, opens: 0, at: 0 } }
+        return { ring, ms: {}, bytes, rows: 0, claims: steps, reads: 0, opens: 0, at: 0 }
       })
-      return { ...{ lane, cpu: 0, delay: 0, gc: 0, at: 0, rings } }
+      return { lane, cpu: 0, delay: 0, gc: 0, at: 0, rings }
     })
   }
 }
@@ -106,17 +129,21 @@ describe('a record', () => {
     run.look()
     const { record, makers } = run.look()
     expect(record).toMatchObject({
-      ...{ seconds: 1, step: 40, steps: 20, samples: 640, bytes: 20_000, stepMs: 50, idealMs: 40 },
-      ...{
-        feed: 'cats',
-        rank: 2,
-        world: 4,
-        ring: 1,
-        trainer: process.pid,
-        workers: 1,
-        depth: 4,
-        slots: null,
-      },
+      seconds: 1,
+      step: 40,
+      steps: 20,
+      samples: 640,
+      bytes: 20_000,
+      stepMs: 50,
+      idealMs: 40,
+      feed: 'cats',
+      rank: 2,
+      world: 4,
+      ring: 1,
+      trainer: process.pid,
+      workers: 1,
+      depth: 4,
+      slots: null,
       wait: { p50: 10, p95: 10, max: 10 },
     })
     expect([record.lost, record.parts?.running]).toEqual([expect.closeTo(0.2), expect.closeTo(0.2)])

@@ -17,15 +17,22 @@ const docs = join(import.meta.dirname, '../../../../docs')
 const schema = JSON.parse(readFileSync(join(docs, 'accounting.schema.json'), 'utf8'))
 
 const HOST: HostSignals = {
-  ...{ seconds: 10, allowed: 2, coreBusy: [0.9, 0.4], idleCores: 0.7, engineCores: 0.8, trainerCores: 0.3 },
-  ...{
-    otherCores: 0.2,
-    psi: { cpu: 0.1, io: 0.05, memory: null },
-    throttled: null,
-    trainerDelay: 0.02,
-    rssBytes: 1e9,
-  },
-  ...{ pageCacheBytes: 2e9, memoryLimitBytes: null, refaultBytes: 4096, diskBytes: 5e6, readBytes: 6e6 },
+  seconds: 10,
+  allowed: 2,
+  coreBusy: [0.9, 0.4],
+  idleCores: 0.7,
+  engineCores: 0.8,
+  trainerCores: 0.3,
+  otherCores: 0.2,
+  psi: { cpu: 0.1, io: 0.05, memory: null },
+  throttled: null,
+  trainerDelay: 0.02,
+  rssBytes: 1e9,
+  pageCacheBytes: 2e9,
+  memoryLimitBytes: null,
+  refaultBytes: 4096,
+  diskBytes: 5e6,
+  readBytes: 6e6,
   gpu: { name: 'H', hasWork: 0.9, smActive: 0.5, memoryBytes: 1e9, watts: 300 },
 }
 
@@ -35,7 +42,14 @@ function example(host: HostSignals | null = HOST): Accounting {
   steps[50].epochStart = true
   const makers = steps.map(({ asked }) =>
     sliceOf({
-      ...{ from: asked, to: asked + 50, cpu: 30, delay: 10, rows: 32, bytes: 1000, reads: 2, opens: 1 },
+      from: asked,
+      to: asked + 50,
+      cpu: 30,
+      delay: 10,
+      rows: 32,
+      bytes: 1000,
+      reads: 2,
+      opens: 1,
       work: { read: 20, decode: 30 },
     }),
   )

@@ -18,8 +18,17 @@ const candidate: Candidate = {
 /** A window in which samples come at `rate` times that of another one, with some noise. */
 function seen(rate: number, seed: number, others = 0): Seen {
   const evidence = simulate({
-    ...{ workers: 1, depth: 4, claims: 4, rows: 32, cores: 4, cpu: 1 / rate, blocked: 0, step: 5 },
-    ...{ steps: 60, seed, spread: 0.05 },
+    workers: 1,
+    depth: 4,
+    claims: 4,
+    rows: 32,
+    cores: 4,
+    cpu: 1 / rate,
+    blocked: 0,
+    step: 5,
+    steps: 60,
+    seed,
+    spread: 0.05,
   })
   if (evidence.host) evidence.host.otherCores = others
   return { ring: 1, feed: 'photos', evidence, room }

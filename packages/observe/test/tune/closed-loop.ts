@@ -86,8 +86,13 @@ export function closedLoop(
 ): ClosedRun {
   const plant = new Plant(workload, start, seed)
   const run: ClosedRun = {
-    ...{ samples: [], decisions: [], settings: [{ at: 0, setting: start }] },
-    ...{ stepsPerSecond: 0, final: start, makerCores: 0, decoder: { twentieths: 20 } },
+    samples: [],
+    decisions: [],
+    settings: [{ at: 0, setting: start }],
+    stepsPerSecond: 0,
+    final: start,
+    makerCores: 0,
+    decoder: { twentieths: 20 },
   }
   const todo = [...events].sort((a, b) => a.at - b.at)
   const marks = [0]

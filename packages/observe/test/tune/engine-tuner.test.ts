@@ -5,7 +5,12 @@ import { EngineTuner } from '../../tune/engine-tuner.js'
 
 function ringOf(id: number, set: Setting[]): TunedRing {
   return {
-    ...{ id, run: `run ${id}`, feed: `feed ${id}`, trainer: process.pid, slotBytes: 1, mostDepth: 8 },
+    id,
+    run: `run ${id}`,
+    feed: `feed ${id}`,
+    trainer: process.pid,
+    slotBytes: 1,
+    mostDepth: 8,
     may: { workers: true, depth: true, claim: true, decoder: false },
     now: () => ({ workers: 3, depth: 4, ahead: 0, decoder: 20, claim: { rows: 1, least: 1, most: 1 } }),
     set: setting => void set.push(setting),

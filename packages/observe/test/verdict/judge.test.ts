@@ -565,7 +565,11 @@ describe('remedies', () => {
 
   test('one worker beside others: what it does can be made faster', () => {
     const e = made({
-      ...{ workers: 1, step: SLOW, running: 0.9, queued: 0.08, work: { map: 9, decode: 1 } },
+      workers: 1,
+      step: SLOW,
+      running: 0.9,
+      queued: 0.08,
+      work: { map: 9, decode: 1 },
       host: { idleCores: 0.1, engineCores: 0.9, otherCores: 3 },
     })
     const { verdict, second, remedies } = judge(e)
@@ -599,7 +603,9 @@ describe('gains that are not certain', () => {
 
   test('stand behind those that are', () => {
     const one = (predictedGain: number | null, interval: [number, number] | null) => ({
-      ...{ action: String(predictedGain), predictedGain, interval },
+      action: String(predictedGain),
+      predictedGain,
+      interval,
     })
     const all = [one(0.1, [0.05, 0.15]), one(null, null), one(3, [-0.5, 9]), one(0.3, [0.2, 0.4])]
     expect(all.sort(bestFirst).map(({ action }) => action)).toEqual(['0.3', '0.1', '3', 'null'])
@@ -864,7 +870,9 @@ describe('lines on a run', () => {
   }
   const diagnosis = (verdict: Diagnosis['verdict'], second: Diagnosis['second'] = 'blocked'): Diagnosis => ({
     ...judge(made({ step: SLOW, running: 0.98 })),
-    ...{ verdict, second, lost: 0.31 },
+    verdict,
+    second,
+    lost: 0.31,
   })
 
   test('an epoch: what was lost, and to what', () => {

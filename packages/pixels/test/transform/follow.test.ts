@@ -113,7 +113,13 @@ describe('what is left', () => {
 
 describe('the programs', () => {
   const field = (as: 'boxes' | 'points', columns: number): NormalField => ({
-    ...{ name: as, from: [as], as, apply: [], follow: 'image', scale: 1, minArea: 1 },
+    name: as,
+    from: [as],
+    as,
+    apply: [],
+    follow: 'image',
+    scale: 1,
+    minArea: 1,
     layout: { name: as, dtype: 'f32', shape: [columns], form: 'ragged', max: 10, total: 100 },
   })
   const context = (): RowContext => ({

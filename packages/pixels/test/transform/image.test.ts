@@ -52,10 +52,13 @@ function stepByStep(step: Step, picture: Picture, work: Workspace): Picture {
         vertical: step.do === 'flip' && step.axis === 'vertical',
       }
       twin.placePicture(work.u8, { ...picture, at }, { x: 0, y: 0, width, height }, size, flips, {
-        ...{ at: to, layout: 'hwc', values: compileValues('u8', channels) },
-        ...{ width: size.width, height: size.height },
+        at: to,
+        layout: 'hwc',
+        values: compileValues('u8', channels),
+        width: size.width,
+        height: size.height,
       })
-      return { ...{ at: to, channels }, ...size, stride: size.width * channels }
+      return { at: to, channels, ...size, stride: size.width * channels }
     }
     case 'normalize':
     case 'erase':
@@ -86,8 +89,13 @@ const wish = fc.oneof(
   fc.record({ do: fc.constant('flip' as const), axis: fc.constantFrom('horizontal', 'vertical') }),
   fc.constant({ do: 'invert' as const }),
   fc.constant({
-    ...{ do: 'pad' as const, left: 2, top: 1, right: 0, bottom: 3 },
-    ...{ mode: 'reflect' as const, fill: [] },
+    do: 'pad' as const,
+    left: 2,
+    top: 1,
+    right: 0,
+    bottom: 3,
+    mode: 'reflect' as const,
+    fill: [],
   }),
   fc.constant({ do: 'crop' as const, outside: true as const }),
 )
@@ -101,7 +109,9 @@ function realSteps(wishes: readonly unknown[], width: number, height: number): S
       const x = Math.floor(step.x * width)
       const y = Math.floor(step.y * height)
       step = {
-        ...{ do: 'crop', x, y },
+        do: 'crop',
+        x,
+        y,
         width: Math.max(1, Math.ceil((width - x) * (1 - step.width))),
         height: Math.max(1, Math.ceil((height - y) * (1 - step.height))),
       }
@@ -173,7 +183,12 @@ describe('a canvas', () => {
 function fieldOf(parts: Partial<NormalField> & { dtype?: Dtype; shape: number[] }): NormalField {
   const { dtype = 'u8', shape, ...more } = parts
   return {
-    ...{ name: 'image', from: ['jpg'], as: 'image', apply: [], scale: 1, minArea: 0 },
+    name: 'image',
+    from: ['jpg'],
+    as: 'image',
+    apply: [],
+    scale: 1,
+    minArea: 0,
     layout: { name: 'image', dtype, shape, form: 'dense', layout: 'hwc' },
     ...more,
   }
@@ -227,7 +242,10 @@ describe('an image program', () => {
         { width: 24, height: 24, filter: 'nearest', antialias: false },
         { horizontal: false, vertical: false },
         {
-          ...{ at, layout: 'chw', width: 24, height: 24 },
+          at,
+          layout: 'chw',
+          width: 24,
+          height: 24,
           values: compileValues(dtype, 3, { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }),
         },
       )

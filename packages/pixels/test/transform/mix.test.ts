@@ -36,8 +36,16 @@ function lay({ shape, images, labels, dtype = 'f32', layout = 'chw' }: Given, cl
   const labelAt = 64 + Math.ceil((count * elements * bytes) / 16) * 16
   const spareAt = labelAt + Math.ceil((count * classes * 4) / 16) * 16
   const rows: MixRows = {
-    ...{ memory, count, imageAt: 64, rowBytes: elements * bytes, dtype, layout, shape: image },
-    ...{ labelAt, classes, spareAt },
+    memory,
+    count,
+    imageAt: 64,
+    rowBytes: elements * bytes,
+    dtype,
+    layout,
+    shape: image,
+    labelAt,
+    classes,
+    spareAt,
   }
   const pixels = new array(memory.buffer, 64, count * elements) as Float32Array
   pixels.set(images)

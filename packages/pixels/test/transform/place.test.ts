@@ -136,7 +136,8 @@ function within(window: Box, { width, height }: { width: number; height: number 
   const x = Math.min(window.x, width - 1)
   const y = Math.min(window.y, height - 1)
   return {
-    ...{ x, y },
+    x,
+    y,
     width: Math.max(1, Math.min(window.width, width - x)),
     height: Math.max(1, Math.min(window.height, height - y)),
   }

@@ -8,12 +8,12 @@
  */
 
 import { DecodeError } from '../../../core/basics/errors.js'
-import { peekDeflate } from '../../../core/codec/decompress.js'
-import { singleBlock } from '../../../core/codec/lz/lz4.js'
 import { framesOf } from '../../../core/codec/zstd.js'
 import type { DeviceCodec } from '../../../core/define/making.js'
 import type { Compression } from '../../../core/define/types.js'
 import { isNpy } from '../../decode/array/npy.js'
+import { peekDeflate } from '../../decode/compressed/decompress.js'
+import { singleBlock } from '../../decode/compressed/lz4.js'
 
 export interface Payload {
   /** The stream for the device. */

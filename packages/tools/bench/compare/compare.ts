@@ -114,7 +114,10 @@ function rateOf(then: readonly MeasuredRun[], now: readonly MeasuredRun[]): Comp
   const [a, b] = [then, now].map(runs => runs.map(({ figures }) => figures.samplesPerSecond))
   const change = ratio(b, a)
   return {
-    ...{ a: geometricMean(a), b: geometricMean(b), of: 'samples', ratio: change },
+    a: geometricMean(a),
+    b: geometricMean(b),
+    of: 'samples',
+    ratio: change,
     significant: differs(change),
   }
 }

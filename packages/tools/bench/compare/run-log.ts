@@ -96,7 +96,9 @@ export function align(a: LoggedRun, b: LoggedRun): Aligned {
     return { from: start, to: end, a: mean(within(x, start, end)), b: mean(within(y, start, end)) }
   })
   return {
-    ...{ from, to, stretches },
+    from,
+    to,
+    stretches,
     a: fewer(within(x, from, to), MOST_BLOCKS),
     b: fewer(within(y, from, to), MOST_BLOCKS),
   }

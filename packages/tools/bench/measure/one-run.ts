@@ -57,7 +57,11 @@ function openingOf({ options, setting }: RunTask): OpenOptions {
   const { workers, depth, cache } = setting
   return {
     ...options,
-    ...{ workers, depth, tune: 'off', allowCode: true, notice: () => {} }, // the verb has refused what may not run, and has told notices
+    workers,
+    depth,
+    tune: 'off',
+    allowCode: true,
+    notice: () => {}, // the verb has refused what may not run, and has told notices
     ...(cache !== null && { cache }),
     ...bindingOf(setting),
   }
@@ -124,7 +128,10 @@ class Run {
     return {
       figures: {
         ...pick(accounting),
-        ...{ steps: this.step - mark.step, samples, seconds, samplesPerSecond: samples / seconds },
+        steps: this.step - mark.step,
+        samples,
+        seconds,
+        samplesPerSecond: samples / seconds,
         bytesPerSecond: (stats.bytesRead - mark.bytes) / seconds,
         stepMs: (1000 * seconds) / (this.step - mark.step),
         waits: histogram(this.waits),
@@ -212,7 +219,9 @@ class Run {
     const steps = this.step - mark.step
     const idealMs = this.nominal > 0 ? this.nominal / steps + this.over : 0
     const evidence = collect(source, {
-      ...{ from: mark.at, to, host: this.host.between(mark.look, look) },
+      from: mark.at,
+      to,
+      host: this.host.between(mark.look, look),
       probes: { ideal: { ms: idealMs, from: 'given', steps } },
       facts: { begun: monotonicMs(this.begun) },
     })

@@ -65,7 +65,9 @@ export async function stampOf(feed: NormalFeed, options: OpenOptions): Promise<S
       cores: allowedCores(),
       coresPresent: cpus().length,
       memoryBytes: totalmem(),
-      ...{ freeBytes, memoryLimit: name, ...watched },
+      freeBytes,
+      memoryLimit: name,
+      ...watched,
     },
     data: {
       ...absent.hashes,

@@ -76,7 +76,9 @@ function summaryOf(runs: readonly MeasuredRun[]): Summary {
     samplesPerSecond: ratesOf(figures.map(one => one.samplesPerSecond)),
     bytesPerSecond: of(one => one.bytesPerSecond),
     lost: of(one => one.lost),
-    ...{ stepMs, parts, partsMs },
+    stepMs,
+    parts,
+    partsMs,
     wait: {
       p50: mid(one => one.wait.p50),
       p95: mid(one => one.wait.p95),
@@ -91,7 +93,9 @@ function summaryOf(runs: readonly MeasuredRun[]): Summary {
     firstBatchMs: of(one => one.firstBatchMs),
     epochGapMs: known(one => one.epochGapMs),
     bad: Math.max(...figures.map(one => one.bad)),
-    ...{ verdict, second, sentence },
+    verdict,
+    second,
+    sentence,
   }
 }
 

@@ -79,7 +79,7 @@ async function gpu(machine: GpuMachine, nvml: Nvml, index: number): Promise<Look
   const [gpu, now, gpm] = [nvml.describe(index), nvml.read(index), await machine.gpm(nvml, index)]
   const narrow = now.pcie.generation < gpu.pcie.generation || now.pcie.width < gpu.pcie.width
   // An idle GPU lowers its link and its clocks to save power: that says nothing about what it can do.
-  const idle = now.clockEvents.includes('idle') || !(now.utilization.gpu > 0)
+  const idle = now.clockEvents.includes('idle') || !(now.utilization > 0)
   const heat = now.clockEvents.filter(event => /thermal|brake|hardware/.test(event))
   const pcie = ({ generation, width }: PcieLink) => `PCIe ${generation} ×${width}`
   const link = narrow

@@ -130,7 +130,13 @@ export const bench = command({
         json,
         { ...optionsOf('bench', values), root, plugins },
         {
-          ...{ feed, stepMs, profile, asked, rounds, out: resolve(out), notice },
+          feed,
+          stepMs,
+          profile,
+          asked,
+          rounds,
+          out: resolve(out),
+          notice,
           length: { seconds, steps, epochs, skipEpoch: warmUp === 'epoch' },
           ...(before && { only: onlyThese(before) }),
           begins: (header, about) => {

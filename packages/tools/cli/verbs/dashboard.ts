@@ -66,7 +66,12 @@ export const dashboard = command({
     let shown: Dashboard
     try {
       shown = await Dashboard.start({
-        ...{ attach: own?.pid ?? attach, ring, price, host, port, version: version() },
+        attach: own?.pid ?? attach,
+        ring,
+        price,
+        host,
+        port,
+        version: version(),
         log: values.log,
         // The trainer of our own sleeps: that is what its step takes.
         ...(own && { idealMs: values['step-ms'] }),

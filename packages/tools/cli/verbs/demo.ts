@@ -72,14 +72,12 @@ export const demo = command({
     const relative = feedOf(shardsAt('shards/demo-*.tar'), 'jpg', 'cls')
     writeWhole(feed, `${JSON.stringify(relative, null, 2)}\n`)
     const report = join(out, 'report.html')
-    const price = { perHour: values.price }
     writeReport(report, {
       title: 'Millrace demo',
       machine: `${cores} cores (${cpus()[0]?.model.trim()}), ${bytes(totalmem())}, ${type()} ${release()}`,
       versions: { millrace: version(), node: process.versions.node },
       date: new Date().toISOString(),
-      ...shownOf(runs, price.perHour),
-      ...{ price },
+      ...shownOf(runs, values.price),
     })
     const text = [
       `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,
@@ -234,7 +232,10 @@ function shownOf(runs: DemoRun[], price: number): Pick<ReportData, 'headline' | 
           : `fed “${first.name}”, it is ${percent(first.gpuBusy)}. At ${money(price)} an hour, that is ${saved} less for standing still, every hour.`,
     },
     cards: runs.map(run => ({
-      ...{ title: run.name, what: run.what, value: count(run.samplesPerSecond), busy: run.gpuBusy },
+      title: run.name,
+      what: run.what,
+      value: count(run.samplesPerSecond),
+      busy: run.gpuBusy,
       unit: `samples/s${run === first ? '' : `, ${(run.samplesPerSecond / first.samplesPerSecond).toFixed(1)}×`}`,
       figures: figuresOf(run),
     })),

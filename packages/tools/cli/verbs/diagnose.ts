@@ -76,12 +76,16 @@ export const diagnose = command({
       found = await diagnoseLoader(loader, { stepMs, seconds, steps })
     } else if (attach !== undefined) {
       found = await diagnoseRunning(attach, {
-        ...{ ring, seconds, steps: steps ?? STEPS },
+        ring,
+        seconds,
+        steps: steps ?? STEPS,
         ...(stepMs > 0 && { stepMs }),
       })
     } else {
       found = await diagnoseOwn(feed, optionsOf('diagnose', values), {
-        ...{ stepMs, seconds, steps: steps ?? STEPS },
+        stepMs,
+        seconds,
+        steps: steps ?? STEPS,
       })
     }
     if (record !== undefined) {

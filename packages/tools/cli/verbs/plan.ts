@@ -90,7 +90,9 @@ export const plan = command({
       ...wanted,
       stepsPerSecond: stepMs === undefined ? values['steps-per-second'] : 1000 / stepMs,
       model: parameters !== undefined && flops !== undefined ? { parameters, flops } : undefined,
-      ...{ gpus, price, feed: one === undefined ? undefined : one * machines },
+      gpus,
+      price,
+      feed: one === undefined ? undefined : one * machines,
     })
     const named = ({ perSecond, ...way }: PlanWay) => ({ ...way, [`${what}PerSecond`]: perSecond })
     return {
@@ -98,8 +100,13 @@ export const plan = command({
         ...(ofTokens
           ? { tokens: wanted.all, tokensPerStep: wanted.perStep }
           : { samples: wanted.all, samplesPerStep: wanted.perStep, sampleBytes: wanted.bytes, epochs }),
-        ...{ gpus, price, machines, ...(measured && { measured }), ...planned },
-        ...{ trainer: named(trainer), ...(fed && { fed: named(fed) }) },
+        gpus,
+        price,
+        machines,
+        ...(measured && { measured }),
+        ...planned,
+        trainer: named(trainer),
+        ...(fed && { fed: named(fed) }),
       },
       text: describe(what, { ...wanted, gpus, price, epochs }, { trainer, fed, ...planned }, measured),
     }

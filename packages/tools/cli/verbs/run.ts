@@ -150,7 +150,9 @@ async function feedTrainer(
   const forget = endsItself(() => interrupt.abort())
   const { signal } = interrupt
   const result = await train(loader, 1, {
-    ...{ stepMs: keep.stepMs, endless: keep.endless, signal },
+    stepMs: keep.stepMs,
+    endless: keep.endless,
+    signal,
     onBatch: batch => ids?.add(batch),
     onStep: step => {
       saveState()

@@ -122,13 +122,20 @@ export const tokenize = command({
     try {
       const result = await tokenize(args, {
         tokenizer,
-        ...{ out, format, key: values.key, lines: values.lines, part, onError },
+        out,
+        format,
+        key: values.key,
+        lines: values.lines,
+        part,
+        onError,
         eod: values.eod ?? values['append-eod'],
         ...(values.shuffle !== undefined && {
           shuffle: { seed: values.shuffle, memory: values.memory ?? USUAL_MEMORY },
         }),
         workers: values.workers ?? usableCores(),
-        ...{ budget: values.budget, restart: values.restart, root: process.cwd() },
+        budget: values.budget,
+        restart: values.restart,
+        root: process.cwd(),
         ...(isStdin && { stdin: process.stdin }),
         onProgress: ({ what, done, total, unit, tokens }) =>
           progress.set(done, total, what, unit, unit === 'bytes' ? tokens : undefined),

@@ -4,8 +4,8 @@
  * one, and the key is written beside it: see `TarWriter.add`.
  */
 import { hashKey } from '../../../core/source/index/key-hash.js'
-import { KeySet } from '../../../core/source/index/key-set.js'
 import type { Source } from '../../../core/source/source.js'
+import { KeySet } from '../../../formats/shared/key-set.js'
 import { foundAs } from './tar-writer.js'
 
 export interface PackedKeys {

@@ -68,10 +68,7 @@ describe('GPUs in the doctor', () => {
   it('are data for programs', async () => {
     const [, gpu, , nvrtc] = JSON.parse(JSON.stringify(await gpuFindings(machine(H200))))
     expect(gpu.data).toMatchObject({ name: 'NVIDIA H200', memory: 150_754_820_096, gpm: true })
-    expect(gpu.data.now).toMatchObject({
-      temperature: 54,
-      processes: [{ pid: 4711 }, { pid: 4712, bytes: null }],
-    })
+    expect(gpu.data.now).toMatchObject({ utilization: 87, watts: 512.345 })
     expect(nvrtc.data).toEqual({ path: 'libnvrtc.so', version: '13.0' })
   })
 

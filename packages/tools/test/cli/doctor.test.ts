@@ -17,10 +17,17 @@ const wanted = { binding: 'auto', workers: 4, near: gpus, trainers: [], keep: 8 
 
 const quiet: Machine = {
   look: {
-    ...{ quota: null, throttling: null, memoryLimitBytes: 64 * GiB, pageCacheBytes: GiB },
+    quota: null,
+    throttling: null,
+    memoryLimitBytes: 64 * GiB,
+    pageCacheBytes: GiB,
   } as Machine['look'],
   signals: {
-    ...{ seconds: 1, allowed: 8, coreBusy: Array(8).fill(0), otherCores: 0.2, throttled: null },
+    seconds: 1,
+    allowed: 8,
+    coreBusy: Array(8).fill(0),
+    otherCores: 0.2,
+    throttled: null,
     psi: { cpu: 0.01, io: 0, memory: 0 },
   } as unknown as Machine['signals'],
   runnable: 2,
@@ -55,7 +62,10 @@ test('this installation has what is needed', async () => {
 test('a look that fails is told with its remedy', async () => {
   const look = () => Promise.reject(new Error('gone\nfar'))
   expect(await find({ what: 'x', needed: true, look, otherwise: 'install it' }, undefined)).toEqual({
-    ...{ what: 'x', verdict: 'bad', is: 'gone', todo: 'install it' },
+    what: 'x',
+    verdict: 'bad',
+    is: 'gone',
+    todo: 'install it',
   })
 })
 
@@ -72,7 +82,8 @@ test('cores: what "auto" would do; none at the node of the GPU', async () => {
 
 test('a quota that throttles, so far or now', async () => {
   const look = (throttled: number) => ({
-    ...{ ...quiet.look, quota: 2.5 },
+    ...quiet.look,
+    quota: 2.5,
     throttling: [0, 100].map(periods => ({ periods, throttled: periods && throttled, ms: 0, usedMs: null })),
   })
   expect(await line('CPU quota', { look: look(1) })).toMatch(/^ok \| 2\.5 cores/)

@@ -5,7 +5,16 @@ import { Tuned } from '../../cli/live/tuned.js'
 
 type Event = TunerDecision['event']
 const decision = (event: Event, knob: TunerDecision['knob'], from = 1, to = 2, gain?: number) => ({
-  ...{ at: 0, time: 0, ring: 1, feed: 'cats', event, knob, from, to, reason: 'A reason.', lost: 0.2 },
+  at: 0,
+  time: 0,
+  ring: 1,
+  feed: 'cats',
+  event,
+  knob,
+  from,
+  to,
+  reason: 'A reason.',
+  lost: 0.2,
   predicted: null,
   measured: gain === undefined ? null : { gain, interval: [gain, gain] as [number, number] },
 })

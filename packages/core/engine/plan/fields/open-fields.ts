@@ -10,6 +10,8 @@ import { numberIn, withRead } from '../../../../pixels/transform/plain/vector-fi
 import { isTiled } from '../../../basics/array.js'
 import { DecodeError, DefinitionError, nearest } from '../../../basics/errors.js'
 import { after, type Maybe } from '../../../basics/maybe.js'
+import { columnsAreKnown } from '../../../define/check/sources.js'
+import { someSource } from '../../../define/nested.js'
 import { checkNumberOps, isOpenField, isOpenOp, isPattern } from '../../../define/operators/number.js'
 import type { NormalFeed, NormalField } from '../../../define/types.js'
 import { NumberBuilder, TextBuilder } from '../../../source/index/columns.js'
@@ -17,7 +19,7 @@ import { IndexFile } from '../../../source/index/file.js'
 import { wrongLength } from '../../../source/index/of-file.js'
 import { obtainIndex } from '../../../source/index/place.js'
 import { writeIndex } from '../../../source/index/write.js'
-import { listed, presentValue, says } from '../../../source/missing.js'
+import { isColumn, listed, missingOf, presentValue, says } from '../../../source/missing.js'
 import { attachSource, openSources } from '../../../source/registry.js'
 import type { OpenContext, Source } from '../../../source/source.js'
 import { named, rowsByUnit, scanRows } from '../../../source/values/scan.js'
@@ -276,4 +278,71 @@ async function kept(
     },
   })
   return new IndexFile(path, false, header)
+}
+
+/** Rows that are looked at where rows differ, as for `where`. */
+const LOOKED_AT = 1024
+/** Of these so many are read together. */
+const BLOCK = 64
+
+/** Sources that are not looked into: their rows are made, or their fields are checked with the definition. */
+const CLOSED: readonly string[] = ['python', 'kernel', 'tokens', 'chat']
+
+/** Throws where no sample of a source can have what a field names. `missing` stands for all of them then: that is told. */
+export async function checkColumns(
+  feed: NormalFeed,
+  attached: readonly Source[],
+  names: readonly (string | undefined)[],
+  notice?: (text: string) => void,
+): Promise<void> {
+  if (feed.map !== undefined || someSource(feed.source, leaf => CLOSED.includes(Object.keys(leaf)[0]))) return
+  const known = columnsAreKnown(feed.source)
+  for (const field of feed.fields) {
+    for (const [i, source] of attached.entries()) {
+      const lacking = lackingOf(field, source.columns)
+      if (lacking === undefined || (await isFound(source, lacking, known ? 1 : LOOKED_AT))) continue
+      const which = names[i] === undefined ? 'the source' : `the entry "${names[i]}" of the blend`
+      const what = missingOf(source.columns, lacking, which)
+      const path = `fields.${field.name}.from`
+      if (known && field.missing !== undefined)
+        throw new DefinitionError(path, `${what}. No sample of the source has it, so "missing" does not help`)
+      if (known || (field.missing === undefined && feed.onError.policy === 'fail'))
+        throw new DefinitionError(path, what)
+      if (field.missing !== undefined)
+        notice?.(`${path}: ${what}. None of the first ${LOOKED_AT} samples has it: "missing" stands for it`)
+    }
+  }
+}
+
+/** The names of which a sample needs one, where none of them is a column. */
+function lackingOf({ as, from }: NormalField, columns: readonly string[]): readonly string[] | undefined {
+  const there = (name: string): boolean => columns.some(column => isColumn(name, column))
+  if (as !== 'vector') return from.some(there) ? undefined : from
+  const lacking = from.find(name => !there(name))
+  return lacking === undefined ? undefined : [lacking]
+}
+
+/** Whether one of the first rows has one of the columns: some sources give more than they list. */
+async function isFound(source: Source, names: readonly string[], rows: number): Promise<boolean> {
+  const [{ scanRows }, { Reader }, { Stores }] = await Promise.all([
+    import('../../../source/values/scan.js'),
+    import('../../../store/reader.js'),
+    import('../../../store/stores.js'),
+  ])
+  using stores = new Stores()
+  const reader = new Reader(stores)
+  const end = Math.min(rows, source.count)
+  let found = false
+  for (let from = 0; from < end && !found; from += BLOCK) {
+    const order = Float64Array.from({ length: Math.min(BLOCK, end - from) }, (_, i) => from + i)
+    const row = (sample: Readonly<Record<string, unknown>>): void => {
+      found ||= names.some(name => sample[name] !== undefined)
+    }
+    // What can't be read is told when it is read.
+    const fault = (): void => {
+      found = true
+    }
+    await scanRows(source, names, reader, order.length, { row, fault }, order)
+  }
+  return found
 }

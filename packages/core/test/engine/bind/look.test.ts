@@ -157,7 +157,10 @@ describe('trainers', () => {
       CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
     }
     expect(ownTrainer(7, 3, env)).toEqual({
-      ...{ pid: 7, device: 3, visible: '0,1', order: 'PCI_BUS_ID' },
+      pid: 7,
+      device: 3,
+      visible: '0,1',
+      order: 'PCI_BUS_ID',
       local: { rank: 1, world: 4 },
     })
     expect(ownTrainer(7, undefined, { LOCAL_RANK: '4', LOCAL_WORLD_SIZE: '4' }).local).toBeUndefined()

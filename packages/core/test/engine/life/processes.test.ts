@@ -189,7 +189,8 @@ describe('nothing remains', () => {
     await grown(ids, 10)
     child.kill('SIGINT')
     expect(await ended).toMatchObject({
-      ...{ code: 130, signal: null },
+      code: 130,
+      signal: null,
       stdout: expect.stringMatching(/^\d+ steps, .* samples\/s/),
     })
   })

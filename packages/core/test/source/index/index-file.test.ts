@@ -12,7 +12,7 @@ import { writeIndex } from '../../../source/index/write.js'
 
 /** A module of the build: threads and processes of their own run that. */
 const built = (path: string): string =>
-  JSON.stringify(new URL(`../../../../../build/${path}`, import.meta.url).href)
+  JSON.stringify(new URL(`../../../../../build/core/${path}`, import.meta.url).href)
 
 const home = temporaryFolder()
 

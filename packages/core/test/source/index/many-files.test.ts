@@ -6,7 +6,7 @@ import { loopIds, using } from '../../../../../test/support/engine.js'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
 import { mapped } from '../../../../../test/support/maps.js'
 import { tarFile } from '../../../../../test/support/tar.js'
-import { OpenIndexes } from '../../../source/file-rows.js'
+import { OpenIndexes } from '../../../../formats/shared/file-rows.js'
 
 vi.hoisted(() => {
   process.env.MILLRACE_BUILT = 'build'

@@ -78,7 +78,6 @@ export class Args {
 /** A builtin with what stands before it: the text of a method, the operand of a filter or test. */
 export type Builtin<T> = readonly [parameters: string, run: (value: T, args: Args, meter: Meter) => Value]
 
-/** A method, bound. */
 export function bound<T>(meter: Meter, name: string, [parameters, run]: Builtin<T>, value: T): Func {
   return new Func((list, named) => run(value, new Args(meter, `${name}()`, parameters, list, named), meter))
 }

@@ -95,8 +95,21 @@ const TESTS: Readonly<Record<string, Test>> = {
       )
     },
   ],
-  ...{ eq, equalto: eq, '==': eq, ne, '!=': ne, lt, lessthan: lt, '<': lt, le, '<=': le },
-  ...{ gt, greaterthan: gt, '>': gt, ge, '>=': ge },
+  eq,
+  equalto: eq,
+  '==': eq,
+  ne,
+  '!=': ne,
+  lt,
+  lessthan: lt,
+  '<': lt,
+  le,
+  '<=': le,
+  gt,
+  greaterthan: gt,
+  '>': gt,
+  ge,
+  '>=': ge,
 }
 
 export function applyTest(

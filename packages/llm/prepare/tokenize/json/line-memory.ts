@@ -7,12 +7,10 @@
  *   BLOCK     what was read and not yet given out; `capacity` bytes
  *   behind    the text of a line
  */
-import { readFileSync } from 'node:fs'
+import { growMemory, kernelMemory, kernelsIn } from '../../../../core/system/memory/kernels.js'
 
 const PAGE = 64 << 10
 const LF = 0x0a
-/** What WebAssembly can address. */
-const MOST_PAGES = 65536
 const STACK = 32 << 10
 const BLOCK = PAGE
 /** Bytes that the kernel may read or write behind what it is given. */
@@ -29,7 +27,7 @@ interface Code {
   textOf(from: number, to: number, path: number, stack: number, out: number): number
 }
 
-let module: WebAssembly.Module | undefined
+const kernel = kernelsIn(new URL('../kernels/', import.meta.url))
 
 export class LineMemory {
   /** Lines given out since `begin`. */
@@ -55,9 +53,8 @@ export class LineMemory {
 
   /** `key`: of lines that are JSON. */
   constructor(private readonly key = '') {
-    module ??= new WebAssembly.Module(readFileSync(new URL('../kernels/json-text.wasm', import.meta.url)))
-    this.memory = new WebAssembly.Memory({ initial: 2, maximum: MOST_PAGES, shared: true })
-    this.code = new WebAssembly.Instance(module, { env: { memory: this.memory } }).exports as unknown as Code
+    this.memory = kernelMemory(2 * PAGE)
+    this.code = kernel<Code>('json-text', this.memory)
     this.bytes = this.grown()
     const keys = [[key], key.split('.')]
     const words = keys.map(pathOf)
@@ -95,7 +92,6 @@ export class LineMemory {
     return this.bytes.subarray(this.end, BLOCK + this.capacity)
   }
 
-  /** So many bytes were put there. */
   filled(count: number): void {
     this.end += count
     this.bytes[this.end] = LF // a search ends here
@@ -117,12 +113,10 @@ export class LineMemory {
     this.searched = Math.max(this.at, this.searched)
   }
 
-  /** The bytes that come next, so many at most. */
   head(most: number): Buffer {
     return this.bytes.subarray(this.at, Math.min(this.at + most, this.end))
   }
 
-  /** Whether the bytes that come next are these. */
   beginsWith(bytes: Uint8Array): boolean {
     return this.waiting >= bytes.length && bytes.every((byte, i) => this.bytes[this.at + i] === byte)
   }
@@ -177,9 +171,7 @@ export class LineMemory {
 
   /** The memory, as large as the capacity asks for. It is another view then. */
   private grown(): Buffer {
-    const pages = Math.ceil((BLOCK + 2 * (this.capacity + SLACK)) / PAGE)
-    const missing = pages - this.memory.buffer.byteLength / PAGE
-    if (missing > 0) this.memory.grow(missing)
+    growMemory(this.memory, BLOCK + 2 * (this.capacity + SLACK))
     return Buffer.from(this.memory.buffer)
   }
 }

@@ -1,10 +1,10 @@
 /** Reads texts of files: lines that begin in a range of a plain one, all of a compressed one, those of a block, or the whole file. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/errors.js'
-import { scanGzip } from '../../../../core/codec/gzip/gzip-scan.js'
-import { streamZstd } from '../../../../core/codec/zstd-stream.js'
 import { openRegular } from '../../../../core/system/files/regular.js'
 import { refuseForeign, TELLING } from '../../../../formats/foreign.js'
+import { scanGzip } from '../../../../formats/packed/gzip-scan.js'
+import { streamZstd } from '../../../../formats/packed/zstd-scan.js'
 import type { Input } from '../inputs.js'
 import { type LineMemory, LONGEST, READ } from '../json/line-memory.js'
 
@@ -61,7 +61,6 @@ export function readRange(
   }
 }
 
-/** All lines of a file, compressed or not. */
 export async function readAll(
   input: Input,
   memory: LineMemory,
@@ -91,7 +90,6 @@ export async function readAll(
   if (memory.last()) each()
 }
 
-/** The lines of a block of bytes. */
 export function readBlock(bytes: Uint8Array, memory: LineMemory, each: EachLine): void {
   memory.begin(0)
   push(memory, bytes, () => {
@@ -214,7 +212,6 @@ export class LineNumbers {
   private offset = 0
   private line = 1
 
-  /** From 1. */
   at(file: string, offset: number): number {
     if (file !== this.file || offset < this.offset) Object.assign(this, { file, offset: 0, line: 1 })
     const { fd } = openRegular(file)

@@ -7,7 +7,6 @@ import { DocumentIndices, indexProblem } from '../document-indices.js'
 import { NO_TOKEN, PIECE, TokenReader } from '../token-reader.js'
 
 export interface IndexFindings {
-  /** Sequences of no tokens. */
   empty: number
   /** Lengths and pointers agree with each other, and with the .bin. */
   sound: boolean
@@ -74,7 +73,6 @@ const MOST_REPORTED = 3
 export interface Problem {
   kind: string
   count: number
-  /** The first of them. */
   reported: string[]
 }
 

@@ -32,7 +32,6 @@ export function openTokenWriter(out: string, options: WriterOptions): TokenWrite
     : new PlainWriter(files[0], dtype, options)
 }
 
-/** The files that are written. */
 export function filesOf(out: string, format: WrittenFormat): string[] {
   if (format === 'npy') return [out.endsWith('.npy') ? out : `${out}.npy`]
   if (format !== 'megatron') return [out.endsWith('.bin') ? out : `${out}.bin`]
@@ -40,7 +39,6 @@ export function filesOf(out: string, format: WrittenFormat): string[] {
   return [`${prefix}.bin`, `${prefix}.idx`]
 }
 
-/** Throws where one of the files is there. */
 export function refuseExisting(files: readonly string[]): void {
   const there = files.find(file => existsSync(file))
   if (there !== undefined)
@@ -49,7 +47,6 @@ export function refuseExisting(files: readonly string[]): void {
     })
 }
 
-/** The type of tokens that a file gets. */
 function dtypeFor({ format, vocabulary, dtype }: WriterOptions, file: string): TokenDtype {
   const possible = dtypesOf(format)
   if (dtype !== undefined) {
@@ -67,7 +64,6 @@ function dtypeFor({ format, vocabulary, dtype }: WriterOptions, file: string): T
   return vocabulary <= 2 ** 16 ? 'u16' : 'u32'
 }
 
-/** Types that a format has. */
 export function dtypesOf(format: WrittenFormat): TokenDtype[] {
   if (format === 'megatron') return Object.keys(DTYPE_CODES) as MegatronDtype[]
   if (format === 'llmc') return LLMC_KINDS.map(({ dtype }) => dtype)

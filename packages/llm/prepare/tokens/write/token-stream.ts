@@ -7,7 +7,6 @@ import { TOKEN_BYTES, type TokenDtype } from '../../../tokens/formats/token-file
 const PIECE = 1 << 18
 
 export class TokenStream {
-  /** Tokens so far. */
   tokens = 0
   private readonly bytes: Uint8Array
   private readonly array: Uint8Array | Uint16Array | Uint32Array

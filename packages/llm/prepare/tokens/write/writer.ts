@@ -1,7 +1,6 @@
 /** The contract of what writes token files. open.ts gives one. */
 import type { TokenDtype, TokenFormat } from '../../../tokens/formats/token-file.js'
 
-/** Formats that are written. */
 export type WrittenFormat = Exclude<TokenFormat, 'olmo'>
 
 export const WRITTEN_FORMATS: readonly WrittenFormat[] = ['megatron', 'nanogpt', 'llmc', 'npy']
@@ -21,7 +20,6 @@ export interface WriterOptions {
   overwrite?: boolean
 }
 
-/** What was written. */
 export interface Written {
   format: WrittenFormat
   dtype: TokenDtype
@@ -44,7 +42,6 @@ export interface TokenWriter {
   document(tokens: Uint32Array, from: number, to: number): void
   /** Adds a part of a document that does not lie in memory as a whole. */
   part(tokens: Uint32Array, from: number, to: number): void
-  /** Ends the document whose parts were added. */
   end(): void
   /** Puts what was written on the disk and gives it its name. After an error nothing stays. */
   finish(): Promise<Written>

@@ -24,8 +24,17 @@ test('a character that becomes eighteen, in one document of three', async () => 
   const texts = ['a', '\ufdfa'.repeat(60_000), 'aa']
   writeFileSync(join(folder, 'a.jsonl'), texts.map(text => JSON.stringify({ text })).join('\n'))
   const options: TokenizeOptions = {
-    ...{ tokenizer: { path: 'tokenizer.json' }, out: 'out', format: 'megatron', key: 'text', lines: false },
-    ...{ eod: false, workers: 0, onError: 'fail', budget: 100, restart: false, root: folder },
+    tokenizer: { path: 'tokenizer.json' },
+    out: 'out',
+    format: 'megatron',
+    key: 'text',
+    lines: false,
+    eod: false,
+    workers: 0,
+    onError: 'fail',
+    budget: 100,
+    restart: false,
+    root: folder,
   }
   await tokenize(['a.jsonl'], options)
   expect(documentsAt(join(folder, 'out')).map(({ length }) => length)).toEqual([1, 18 * 60_000, 2])

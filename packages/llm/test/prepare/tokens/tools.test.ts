@@ -98,7 +98,9 @@ describe('convert', () => {
     expect(same('short.bin', 'nanogpt.bin')).toBe(true)
     expect(same('wide.npy', 'array-i64.npy')).toBe(true)
     const both = await convertTokens(await open(['u16', 'nanogpt.bin']), join(folder, 'both'), {
-      ...{ format: 'megatron', eod: EOD, context: context() },
+      format: 'megatron',
+      eod: EOD,
+      context: context(),
     })
     expect(both).toMatchObject({ documents: 300 + stream.length, dtype: 'u16' })
     const [file] = await open('both')

@@ -47,7 +47,10 @@ async function picture(n: number): Promise<string> {
 export async function gallery(rows = 16): Promise<Gallery> {
   const pictures = await Promise.all(Array.from({ length: rows }, (_, n) => picture(n)))
   return {
-    ...{ batch: 48_218, epoch: 9, step: 3174, reason: null },
+    batch: 48_218,
+    epoch: 9,
+    step: 3174,
+    reason: null,
     rows: pictures.map((image, n) => ({
       id: `train-${String((n * 61) % 1024).padStart(4, '0')}.tar:${NAMES[n % 4]}_${1000 + n * 37}`,
       pictures: { image },

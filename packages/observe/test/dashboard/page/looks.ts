@@ -72,15 +72,29 @@ export function recordOf(
   const busy = accounting.parts.ideal + accounting.parts.slowed
   const host = evidence.host!
   return {
-    ...{ version: 1, time: START + second * 1000, at: second * 1000, seconds: 1, host: 'node-17' },
-    ...{ trainer: 41823 + rank, engine: 41850 + rank, ring: 0, feed: FEED, rank, world },
-    ...{ step: 48_210 + second * steps.length, steps: steps.length, samples: steps.length * workload.rows },
+    version: 1,
+    time: START + second * 1000,
+    at: second * 1000,
+    seconds: 1,
+    host: 'node-17',
+    trainer: 41823 + rank,
+    engine: 41850 + rank,
+    ring: 0,
+    feed: FEED,
+    rank,
+    world,
+    step: 48_210 + second * steps.length,
+    steps: steps.length,
+    samples: steps.length * workload.rows,
     bytes: steps.length * workload.rows * 1.1e5,
     stepMs: steps.reduce((sum, step) => sum + whole(step), 0) / steps.length,
-    ...{ idealMs: accounting.idealMs, idealFrom: accounting.idealFrom },
-    ...{ lost: lostOf(looked, steps), parts: accounting.parts },
+    idealMs: accounting.idealMs,
+    idealFrom: accounting.idealFrom,
+    lost: lostOf(looked, steps),
+    parts: accounting.parts,
     wait: { p50: accounting.wait.p50, p95: accounting.wait.p95, max: accounting.wait.max },
-    ...{ workers: workload.workers, depth: workload.depth },
+    workers: workload.workers,
+    depth: workload.depth,
     slots: slotsOf(looked, second),
     cores: {
       allowed: host.allowed,
@@ -91,13 +105,20 @@ export function recordOf(
     },
     memory: { bytes: memoryOf(looked), limit: 64e9 },
     gpu: {
-      ...{ name: 'NVIDIA H200', hasWork: busy, smActive: busy * 0.87, memoryBytes: 6.5e9 },
+      name: 'NVIDIA H200',
+      hasWork: busy,
+      smActive: busy * 0.87,
+      memoryBytes: 6.5e9,
       watts: 120 + 480 * busy,
     },
     bad,
     why: {
-      ...{ verdict: diagnosis.verdict, second: diagnosis.second, sentence: sentence(diagnosis) },
-      ...{ remedy: diagnosis.remedies[0] ?? null, lost: diagnosis.lost, seconds: 15 },
+      verdict: diagnosis.verdict,
+      second: diagnosis.second,
+      sentence: sentence(diagnosis),
+      remedy: diagnosis.remedies[0] ?? null,
+      lost: diagnosis.lost,
+      seconds: 15,
     },
     decisions: [],
   }
@@ -129,12 +150,12 @@ export function pointsOf(stages: Stage[], ranks: number, decisions: TunerDecisio
     const { looked } = stages.find(({ until }) => time < until) ?? stages[stages.length - 1]
     const steps = secondOf(looked, i)
     return {
-      ...{ time, lost: lostOf(looked, steps), parts: looked.accounting.parts },
+      time,
+      lost: lostOf(looked, steps),
+      parts: looked.accounting.parts,
       samplesPerSecond: ranks * steps.length * looked.workload.rows,
-      ...{
-        workers: looked.workload.workers,
-        depth: looked.workload.depth,
-      },
+      workers: looked.workload.workers,
+      depth: looked.workload.depth,
       decisions: decisions.filter(decision => decision.time >= time && decision.time < time + EVERY),
     }
   })

@@ -127,8 +127,10 @@ describe.skipIf(CHROMIUM === undefined)("the dashboard's page", () => {
     for (const { worst } of scene.nows)
       worst!.diagnosis.remedies = [
         {
-          ...{ action: 'Stop the other processes: taskset -cp CORES PID', command: 'taskset -cp CORES PID' },
-          ...{ predictedGain: 0.4, interval: [0.3, 0.5] },
+          action: 'Stop the other processes: taskset -cp CORES PID',
+          command: 'taskset -cp CORES PID',
+          predictedGain: 0.4,
+          interval: [0.3, 0.5],
         },
       ]
     const page = await show(scene)

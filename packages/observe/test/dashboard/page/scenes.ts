@@ -22,8 +22,17 @@ export interface Scene {
 
 /** ResNet-18 on an H200, pictures of 110 kB, on a machine with 16 cores; with 64, where there are four ranks. */
 const RUN: Workload = {
-  ...{ workers: 4, depth: 8, claims: 8, rows: 256, cores: 16, steps: 600 },
-  ...{ cpu: 0.42, blocked: 0.02, step: 18.6, handOver: 0.1, spread: 0.2 },
+  workers: 4,
+  depth: 8,
+  claims: 8,
+  rows: 256,
+  cores: 16,
+  steps: 600,
+  cpu: 0.42,
+  blocked: 0.02,
+  step: 18.6,
+  handOver: 0.1,
+  spread: 0.2,
 }
 
 export function hello(more: Partial<Hello> = {}, world = 1): Hello {
@@ -120,11 +129,20 @@ const tunerAtWork = () => {
     const expected = { gain, interval }
     decisions.push(
       {
-        ...{ ...about, at: time, time, event: 'tried', predicted: expected, measured: null },
+        ...about,
+        at: time,
+        time,
+        event: 'tried',
+        predicted: expected,
+        measured: null,
         reason: `${from} workers lose ${Math.round(100 * before.accounting.lost)} %: ${before.diagnosis.evidence[0]}`,
       },
       {
-        ...{ ...about, at: time + 40_000, time: time + 40_000, event: 'kept', predicted: expected },
+        ...about,
+        at: time + 40_000,
+        time: time + 40_000,
+        event: 'kept',
+        predicted: expected,
         measured: { gain: measured, interval: [measured - 0.03, measured + 0.03] },
         reason: `Checked four times in turns: ${to} workers are faster than ${from} by ${Math.round(100 * measured)} %`,
       },
@@ -132,29 +150,37 @@ const tunerAtWork = () => {
   })
   const time = START - 4 * 60_000
   decisions.push({
-    ...{
-      at: time,
-      time,
-      ring: 0,
-      feed: FEED,
-      event: 'frozen',
-      knob: null,
-      from: null,
-      to: null,
-      predicted: null,
-    },
-    ...{ measured: null, lost: stages[2].accounting.lost },
+    at: time,
+    time,
+    ring: 0,
+    feed: FEED,
+    event: 'frozen',
+    knob: null,
+    from: null,
+    to: null,
+    predicted: null,
+    measured: null,
+    lost: stages[2].accounting.lost,
     reason: 'Less than 2 % is lost: nothing is tried while it stays so',
   })
   const decided = { ring: 0, feed: FEED, knob: 'decode' as const, from: 20, predicted: null, lost: 0.06 }
   const tried = START - 14 * 60_000
   decisions.push(
     {
-      ...{ ...decided, at: tried, time: tried, event: 'tried', to: 0, measured: null },
+      ...decided,
+      at: tried,
+      time: tried,
+      event: 'tried',
+      to: 0,
+      measured: null,
       reason: 'The trainer loses 6 % (under-parallel): what decoding on the GPU brings can only be measured.',
     },
     {
-      ...{ ...decided, at: tried + 20_000, time: tried + 20_000, event: 'reverted', to: 0 },
+      ...decided,
+      at: tried + 20_000,
+      time: tried + 20_000,
+      event: 'reverted',
+      to: 0,
       measured: { gain: -0.08, interval: [-0.1, -0.06] },
       reason: 'Not on the GPU: it came −8 % against the CPU.',
     },
@@ -178,18 +204,17 @@ const tunerChecks = () => {
   const { gain, interval } = predict(before.fit, { workers: to })
   const time = START - 6000
   const tried: TunerDecision = {
-    ...{
-      at: time,
-      time,
-      ring: 0,
-      feed: FEED,
-      event: 'tried',
-      knob: 'workers',
-      from: 2,
-      to,
-      measured: null,
-    },
-    ...{ lost: before.accounting.lost, predicted: { gain, interval } },
+    at: time,
+    time,
+    ring: 0,
+    feed: FEED,
+    event: 'tried',
+    knob: 'workers',
+    from: 2,
+    to,
+    measured: null,
+    lost: before.accounting.lost,
+    predicted: { gain, interval },
     reason: `2 workers lose ${Math.round(100 * before.accounting.lost)} %, and cores are free`,
   }
   return sceneOf([before], {
@@ -238,7 +263,12 @@ const still = (): Scene => {
     ...now,
     ranks: now.ranks.map(rank => ({
       ...rank,
-      ...{ steps: 0, samples: 0, lost: null, parts: null, stepMs: null, time: rank.time + 25_000 },
+      steps: 0,
+      samples: 0,
+      lost: null,
+      parts: null,
+      stepMs: null,
+      time: rank.time + 25_000,
       slots: { ready: 7, filling: 0, held: 1 },
     })),
   }))

@@ -71,14 +71,14 @@ export async function play(scene: Scene): Promise<Played> {
     scene.nows.slice(-9).map(({ ranks }) => ({ ranks: ranks.map(earlier(20_000)) }))
   const now = () => scene.nows[second % scene.nows.length]
   const snapshot = (gallery: Gallery): Snapshot => ({
-    ...{ saved: Date.now(), hello: scene.hello, history: scene.history },
+    saved: Date.now(),
+    hello: scene.hello,
+    history: scene.history,
     now: now() ?? null,
-    ...{
-      recent: recent(),
-      ended: scene.ended,
-      gallery,
-      timeline: scene.looked === null ? null : timelineOf(scene.looked, 3),
-    },
+    recent: recent(),
+    ended: scene.ended,
+    gallery,
+    timeline: scene.looked === null ? null : timelineOf(scene.looked, 3),
   })
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -117,7 +117,8 @@ describe('randomResizedCrop', () => {
         { width: 2, height: 1 },
       ]) {
         const crop = pick(choose([{ randomResizedCrop: { size: 8, ratio: [...ratio] } }], of), 'crop') ?? {
-          ...{ x: 0, y: 0 },
+          x: 0,
+          y: 0,
           ...of,
         }
         expect(Math.min(crop.width, crop.height)).toBeGreaterThanOrEqual(1)

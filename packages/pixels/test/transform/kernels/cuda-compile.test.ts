@@ -20,7 +20,8 @@ const missing = withoutNvrtc()
 describe.skipIf(missing)(`kernels for GPUs${missing ? `: ${missing}` : ''}`, () => {
   const support = join(import.meta.dirname, '../../../../../test/support/gpu')
   const philox = {
-    ...{ name: 'philox.cu', text: readFileSync(join(support, 'philox.cu'), 'utf8') },
+    name: 'philox.cu',
+    text: readFileSync(join(support, 'philox.cu'), 'utf8'),
     headers: readSource('mix.cu').headers!,
   }
   it.each(['sm_80', 'sm_90'])('compile for %s', architecture => {

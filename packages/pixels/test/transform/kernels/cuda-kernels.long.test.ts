@@ -46,8 +46,16 @@ describe.skipIf(withoutCompiler)(`kernels on the CPU${withoutCompiler ? `: ${wit
     mixRows(
       { share, ...box },
       {
-        ...{ memory, count, imageAt: 0, rowBytes, dtype, layout, shape },
-        ...{ labelAt: 65536, classes: 4, spareAt: 65536 + 4096 },
+        memory,
+        count,
+        imageAt: 0,
+        rowBytes,
+        dtype,
+        layout,
+        shape,
+        labelAt: 65536,
+        classes: 4,
+        spareAt: 65536 + 4096,
       },
     )
     const args = [

@@ -143,7 +143,11 @@ describe('warp kernels', () => {
       fc.property(shapes, angle, little, little, scale, fills, (shape, turn, x, y, zoom, fill) => {
         const p = picture(shape)
         const matrix = inverseMatrix({
-          ...{ angle: turn, translate: [x, y], scale: zoom, shear: [x / 4, y / 4], centre: [0, 0] },
+          angle: turn,
+          translate: [x, y],
+          scale: zoom,
+          shear: [x / 4, y / 4],
+          centre: [0, 0],
         })
         const { width, height } = shape
         const step = { do: 'affine' as const, matrix, width, height, filter, fill }

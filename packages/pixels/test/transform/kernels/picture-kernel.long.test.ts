@@ -53,15 +53,21 @@ const plain = { normal: true, erasing: [], dtype: 'f32', layout: 'chw', spare: [
 /** Pictures that are blurred or shrunk in several parts, or by many taps. */
 const large: Wish[] = [
   {
-    ...{ width: 1900, height: 5, orientation: 3 },
+    width: 1900,
+    height: 5,
+    orientation: 3,
     pixels: [{ gaussianBlur: { kernel: [255, 5], sigma: 30 } }],
   },
   {
-    ...{ width: 3, height: 700, orientation: 6 },
+    width: 3,
+    height: 700,
+    orientation: 6,
     pixels: [{ gaussianBlur: { kernel: [3, 255], sigma: 30 } }],
   },
   {
-    ...{ width: 301, height: 203, orientation: 8 },
+    width: 301,
+    height: 203,
+    orientation: 8,
     pixels: [{ resize: { size: [40, 31], filter: 'bicubic' } }, { centerCrop: [17, 20] }],
   },
   { width: 40, height: 3900, orientation: 1, pixels: [{ resize: { size: [2, 37] } }] },

@@ -6,8 +6,8 @@ import { usualCache } from '../../../../core/engine/plan/budget.js'
 import { planFeed } from '../../../../core/engine/plan/plan.js'
 import { cachedSources } from '../../../../core/engine/plan/unit-facts.js'
 import { type UnitFigures, unitFigures } from '../../../../core/engine/plan/unit-price.js'
-import { type OrderQuality, orderQuality } from '../../../../core/order/quality.js'
 import { count } from '../../units.js'
+import { type OrderQuality, orderQuality } from './order-quality.js'
 
 export interface SourceQuality extends OrderQuality {
   /** The entry's name in a blend, else the kind of order. */

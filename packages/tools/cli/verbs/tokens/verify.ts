@@ -65,7 +65,8 @@ export const verify = command({
         continue
       }
       const verdict = await verifyTokens(one.file, {
-        ...{ vocabulary: values.vocabulary ?? opened?.size, eod: values.eod ?? opened?.eod },
+        vocabulary: values.vocabulary ?? opened?.size,
+        eod: values.eod ?? opened?.eod,
         repair: values.repair,
         context: { root, wanted: [], notice: onNotice },
         reopen: async file => (await openTokenFiles(file.path, fileOptions(values), { root }))[0],

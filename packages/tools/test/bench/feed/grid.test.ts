@@ -14,7 +14,12 @@ import { Stages } from '../../../bench/measure/stages.js'
 import type { Length } from '../../../bench/measure/task.js'
 
 const MACHINE: Machine = {
-  ...{ cores: 16, autoWorkers: 15, depth: 4, mostDepth: 32, mostWorkers: 256, canBind: false },
+  cores: 16,
+  autoWorkers: 15,
+  depth: 4,
+  mostDepth: 32,
+  mostWorkers: 256,
+  canBind: false,
 }
 
 type Truth = (workers: number, depth: number, cache: number | null, bound: boolean) => Partial<Seen> | null

@@ -22,7 +22,11 @@ const folder = temporaryFolder()
 const rounds = (...values: number[]) => new Map(values.map((value, i) => [i + 1, value]))
 
 const TIMES: RunTimes = {
-  ...{ pid: 7, begun: 1_790_000_000_000, end: 500, setup: [0, 100], steady: 1 },
+  pid: 7,
+  begun: 1_790_000_000_000,
+  end: 500,
+  setup: [0, 100],
+  steady: 1,
   epochs: [
     { epoch: 0, start: 110, end: 300 },
     { epoch: 1, start: 300, end: 490 },

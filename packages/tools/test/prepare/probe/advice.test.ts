@@ -62,7 +62,10 @@ test('a speed is over the wall time of all threads, shared out among the places'
     return { begin, end: begin + 100, tallies: { cold: tally(cold), warm: tally(warm), unknown: tally(0) } }
   }
   expect(speed('cold', [pass(0, 80, 0), pass(100, 80, 0)])).toEqual({
-    ...{ opsPerSecond: 800, bytesPerSecond: 800e3, ms: 1, ops: 160 },
+    opsPerSecond: 800,
+    bytesPerSecond: 800e3,
+    ms: 1,
+    ops: 160,
   })
   expect(speed('warm', [pass(0, 75, 25)])).toMatchObject({ opsPerSecond: 1000, ops: 25 })
   expect(speed('unknown', [pass(0, 75, 25)])).toBeNull()

@@ -57,7 +57,9 @@ test('a table, advice and JSON; what --write writes is taken away', async () => 
   const by = (what: string) => found.measures.find((measure: Measured) => measure.what === what)
   expect(by('small files').warm?.ops ?? 8).toBeGreaterThanOrEqual(8)
   expect(by('sequential')).toMatchObject({
-    ...{ cold: null, warm: null, advice: expect.stringContaining('no file of 4096 KiB or more') },
+    cold: null,
+    warm: null,
+    advice: expect.stringContaining('no file of 4096 KiB or more'),
   })
   expect(by('stat').unknown.ops).toBe(8)
 
@@ -68,7 +70,8 @@ test('a table, advice and JSON; what --write writes is taken away', async () => 
   expect(written.stdout).toMatch(/sequential +\S+ MB\/s/)
   expect(readdirSync(join(data, 'empty'))).toEqual([])
   expect(await millrace('probe', join(data, 'missing'))).toMatchObject({
-    ...{ code: 1, stderr: expect.stringContaining('no such file or folder') },
+    code: 1,
+    stderr: expect.stringContaining('no such file or folder'),
   })
 })
 
