@@ -6,11 +6,12 @@ import { closeSync, existsSync, mkdirSync, openSync, readSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import '../build/all/registry.js'
+import { decoderOf } from '../build/core/define/kind.js'
+import { BY_WORKER } from '../build/core/define/making.js'
 import { normalizeFeed } from '../build/core/define/normalize.js'
 import { Fetcher } from '../build/core/engine/fetch/fetch.js'
 import { copyInto } from '../build/core/system/memory/copy.js'
 import { Workspace } from '../build/core/system/memory/workspace.js'
-import { compileField } from '../build/pixels/transform/compile.js'
 import { interleaved, keep, median, stamp } from './support.mjs'
 
 const at = process.argv.indexOf('--rounds')
@@ -18,7 +19,8 @@ const rounds = at < 0 ? 15 : Number(process.argv[at + 1])
 
 const programOf = (shape, dtype) => {
   const fields = { x: { from: 'x', as: 'npy', shape, dtype } }
-  return compileField(normalizeFeed({ source: { tar: 'x.tar' }, fields, batch: 1 }, '/').fields[0])
+  const [field] = normalizeFeed({ source: { tar: 'x.tar' }, fields, batch: 1 }, '/').fields
+  return decoderOf(field).compile(field, { layout: field.layout, making: BY_WORKER })
 }
 const contextOf = (work, read) => ({ work, position: 0, chosen: new Map(), random: () => undefined, read })
 

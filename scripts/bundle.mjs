@@ -113,6 +113,7 @@ export async function bundleTypes(build, dist) {
 /** Interfaces of core that packages above it add to (`declare module`), and the files that do. */
 const ADDED_TYPES = [
   { name: 'FormatTypes', of: 'core/define/types', from: /format\.d\.ts$/ },
+  { name: 'KindTypes', of: 'core/define/types', from: /^pixels\/kinds\/registry\.d\.ts$/ },
   { name: 'ObservedTypes', of: 'core/deliver/observer', from: /^observe\/observer\.d\.ts$/ },
 ]
 

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { KINDS } from '../packages/core/define/check/kinds.js'
 import { allFormats } from '../packages/core/define/format.js'
+import { allDecoders } from '../packages/core/define/kind.js'
 import { OPERATORS } from '../packages/pixels/operators/registry.js'
 import { VERBS } from '../packages/tools/cli/verbs.js'
 
@@ -63,7 +63,7 @@ describe('the guides', () => {
 
   test('have a row for every kind of field, with all its keys', () => {
     const text = read('docs/define.md')
-    const missing = Object.entries(KINDS).flatMap(([name, { keys, dtypes }]) => {
+    const missing = allDecoders().flatMap(({ name, rules: { keys, dtypes } }) => {
       const row = rowsOf(name, text)
       // A dtype that can only be one is no choice to write about.
       const reported = keys.filter(key => !(key === 'dtype' && dtypes.length === 1))

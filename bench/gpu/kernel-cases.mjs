@@ -6,9 +6,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DTYPES } from '../../build/core/basics/dtype.js'
 import { Random } from '../../build/core/basics/random.js'
-import { KINDS } from '../../build/core/define/check/kinds.js'
 import { normalOps } from '../../build/core/define/operator.js'
 import { Workspace } from '../../build/core/system/memory/workspace.js'
+import { image } from '../../build/pixels/kinds/picture.js'
 import { chooseSteps } from '../../build/pixels/operators/choose.js'
 import { OP_CODES, sizeAfter } from '../../build/pixels/operators/steps.js'
 import { mosaicWords, RowWriter, writeMix } from '../../build/pixels/transform/device/parameter-row.js'
@@ -27,7 +27,7 @@ const ROWS = 16 // of a launch
 const MOST_OPS = 16
 const [WIDTH, HEIGHT] = [26, 21] // of finished rows
 const FLOATS = ['f16', 'bf16', 'f32', 'f64']
-const { dtypes } = KINDS.image
+const { dtypes } = image.rules
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('say where to: node bench/gpu/kernel-cases.mjs FOLDER')

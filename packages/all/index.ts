@@ -34,18 +34,6 @@ export type { Random } from '../core/basics/random.js'
 export type { BatchOf } from '../core/define/build/batch-types.js'
 export { Feed, feed, fromJson } from '../core/define/build/feed.js'
 export {
-  boxes,
-  bytes,
-  category,
-  float,
-  int,
-  json,
-  npy,
-  points,
-  text,
-  vector,
-} from '../core/define/build/fields.js'
-export {
   blend,
   blendList,
   concat,
@@ -73,7 +61,19 @@ export { CudaError } from '../cuda/driver/index.js'
 export type { Accounting, Diagnosis } from '../observe/evidence.js'
 export type { TunerDecision } from '../observe/live/decision.js'
 export type { Watched } from '../observe/live/watcher.js'
-export { cutmix, image, mask, mixup, mosaic } from '../pixels/build.js'
+export {
+  boxes,
+  bytes,
+  category,
+  float,
+  int,
+  json,
+  npy,
+  points,
+  text,
+  vector,
+} from '../pixels/build/fields.js'
+export { cutmix, image, mask, mixup, mosaic } from '../pixels/build/pictures.js'
 export * from './builders.js'
 
 // Loaded by the first feed that has a device: a program without a GPU starts sooner without it.

@@ -28,7 +28,7 @@ from ._spans.level import level_of
 from ._spans.records import SpanRead
 from ._stream.account import Diagnosis
 from ._stream.consumer import StepMark
-from ._stream.loop import ONCE, Limits, Once
+from ._stream.loop import ONCE, Limits, Once, check_limits
 from ._stream.progress_line import ProgressLine
 from ._stream.run import Run
 from ._stream.stats import Stats
@@ -138,6 +138,7 @@ class Feed(Opened):
         given = dict(locals())
         if feed is None and socket is None:
             raise DefinitionError("give a feed, or the socket of a running engine")
+        check_limits(epochs, steps, tokens)
         stats, level = Stats(), level_of(observe)
         recorded = None if trace is None else trace_file(trace)
         asked, name = resolve(feed, variant)

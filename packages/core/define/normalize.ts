@@ -4,20 +4,16 @@ import { pathToFileURL } from 'node:url'
 import { expandHome } from '../basics/path.js'
 import { normalBins, normalGroup } from './batching.js'
 import { isPython } from './build/call.js'
-import { withBoxes } from './check/boxed.js'
 import { generatedLayout, withKernelFields } from './check/kernel.js'
 import { checkMissing } from './check/missing.js'
-import { mixedLayout, mixings } from './check/mixing.js'
 import { normalMegatron } from './check/order/megatron.js'
 import { parseSource } from './check/sources.js'
 import { withPairFields } from './check/tokens/chat.js'
 import { flatLayout, tokensOfRow, withPhaseSeeds, withTokenFields } from './check/tokens/fields.js'
 import { validateFeed } from './check/validate.js'
+import { decoderOf, isOpenField, writtenColumns } from './kind.js'
 import { layoutOf } from './layout.js'
-import { normalOps } from './operator.js'
-import { arrayOps } from './operators/array.js'
-import { isOpenField, numberOps, takesNumberOps, writtenColumns } from './operators/number.js'
-import { textOps } from './operators/text.js'
+import { batchOps, layoutInBatch } from './operator.js'
 import { checkPlugins } from './plugin-sources.js'
 import type {
   BatchJson,
@@ -103,7 +99,7 @@ function normalBatch(
     ...normalBins(batch, fields),
     // What a shuffled epoch leaves over comes up in another; what an ordered pass leaves over would never be seen.
     last: last ?? (order.kind === 'none' ? 'keep' : 'drop'),
-    apply: mixings(apply, fields, 'batch.apply'),
+    apply: batchOps(apply, fields, 'batch.apply'),
   }
 }
 
@@ -113,21 +109,14 @@ function normalField(
   mixed: readonly NormalOp[],
   root: string,
 ): NormalField {
-  const layout = mixedLayout(layoutOf(name, fields), mixed, fields[name].follow)
+  const layout = layoutInBatch(layoutOf(name, fields), mixed, fields[name].follow)
   checkMissing(fields[name], layout, `fields.${name}`)
-  const { as, apply = [], follow, classes, scale = 1, minArea = 0, compression, missing, map } = fields[name]
+  const { as, follow, classes, scale = 1, minArea = 0, compression, missing, map } = fields[name]
   return {
     name,
     from: writtenColumns(fields[name]),
     as,
-    apply:
-      as === 'npy'
-        ? arrayOps(name, fields)
-        : as === 'text'
-          ? textOps(fields[name], `fields.${name}.apply`)
-          : takesNumberOps(as)
-            ? numberOps(fields[name], `fields.${name}.apply`)
-            : withBoxes(normalOps(apply, `fields.${name}.apply`), name, fields, `fields.${name}.apply`),
+    apply: decoderOf({ as }).rules.operators?.(name, fields, 'fields') ?? [],
     ...(follow !== undefined && { follow }),
     ...(classes !== undefined && { classes }),
     scale,
@@ -142,7 +131,7 @@ function normalField(
 
 /** Pictures that follow another are read as that is, unless they say otherwise: they have one frame. */
 function readsAsStored({ as, follow, orientation }: FieldJson, fields: Record<string, FieldJson>): boolean {
-  if (as !== 'image' && as !== 'mask') return false
+  if (!decoderOf({ as }).rules.keys.includes('orientation')) return false
   return (orientation ?? (follow && fields[follow].orientation)) === 'stored'
 }
 

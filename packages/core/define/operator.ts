@@ -4,8 +4,13 @@
  */
 import { DefinitionError } from '../basics/errors.js'
 import { at, unknownName, wrong } from '../basics/mistakes.js'
+import type { Random } from '../basics/random.js'
 import { isObject, object, type Parsed } from '../basics/shape.js'
-import type { NormalOp, OpJson } from './types.js'
+import type { SlotLayout } from '../batch/layout.js'
+import type { Slot } from '../batch/slot.js'
+import type { Workspace } from '../system/memory/workspace.js'
+import type { Fields } from './kind.js'
+import type { FieldLayout, NormalFeed, NormalOp, OpJson } from './types.js'
 
 export type Keys = Parameters<typeof object>[0]
 
@@ -14,6 +19,26 @@ export type Sides = [height: number, width: number]
 
 /** In the order in which a field has them: on 8-bit pixels; from pixels to values; on the finished row; on the finished batch. */
 const STAGES = ['pixels', 'values', 'final', 'batch'] as const
+
+/** An operator of whole batches: a second pass over the finished slot. */
+export interface BatchEffect {
+  /** Its parameters with the fields that it means filled in; refuses fields that it can't take. `before`: the operators before it. */
+  bind(op: NormalOp, fields: Fields, path: string, before: readonly NormalOp[]): NormalOp['params']
+  /** The layout of a field, which may follow another, once it is done. */
+  layout(layout: FieldLayout, op: NormalOp, follow: string | undefined): FieldLayout
+  /** Changes the rows of a closed slot in place. Returns what is wrong with the batch as a whole, if anything. */
+  run(op: NormalOp, batch: ClosedBatch): string | undefined
+}
+
+/** A batch of which all rows are made. */
+export interface ClosedBatch {
+  feed: NormalFeed
+  layout: SlotLayout
+  slot: Slot
+  work: Workspace
+  /** Keyed by the operator and the position at which the batch begins. */
+  random: Random
+}
 
 /** The facts about one operator. */
 export interface Operator<K extends Keys = Keys> {
@@ -29,6 +54,8 @@ export interface Operator<K extends Keys = Keys> {
   /** Changes values of pixels, so that a mask can't have it. */
   colors?: boolean
   stage: (typeof STAGES)[number]
+  /** What it does to a batch, at that stage. */
+  batch?: BatchEffect
   /** What must hold between parameters; says what does not. */
   check?(params: Parsed<K>): string | undefined
   /** The size that comes out. Without it: the size that went in. Undefined: not known before the image is. */
@@ -94,6 +121,23 @@ export function normalOps(apply: readonly OpJson[], path: string): NormalOp[] {
     seen.set(name, ordinal + 1)
     return { name, ordinal, params }
   })
+}
+
+/** The operators of a batch in normal form, with the fields that they mean filled in and checked. */
+export function batchOps(apply: readonly OpJson[], fields: Fields, path: string): NormalOp[] {
+  const ops = normalOps(apply, path)
+  for (const [i, op] of ops.entries())
+    op.params = operatorFacts(op.name).batch!.bind(op, fields, at(at(path, i), op.name), ops.slice(0, i))
+  return ops
+}
+
+/** The layout of a field once the operators of the batch are done. */
+export function layoutInBatch(
+  layout: FieldLayout,
+  ops: readonly NormalOp[],
+  follow: string | undefined,
+): FieldLayout {
+  return ops.reduce((before, op) => operatorFacts(op.name).batch!.layout(before, op, follow), layout)
 }
 
 /** Refuses an operator of a field that stands behind one of a later stage, or normalises a second time. */

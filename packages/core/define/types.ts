@@ -10,20 +10,14 @@ import type { ChatOptions, TokensJson } from './token-types.js'
 export type { NormalOrder, OrderJson } from './order-types.js'
 export type { ConditionJson, WhereJson }
 
-/** What a value is decoded as. */
-export type Kind =
-  | 'image'
-  | 'mask'
-  | 'boxes'
-  | 'points'
-  | 'class'
-  | 'int'
-  | 'float'
-  | 'vector'
-  | 'text'
-  | 'json'
-  | 'bytes'
-  | 'npy'
+/**
+ * What a value may be decoded as. The package that decodes it adds itself:
+ * `declare module '…/core/define/types.js' { interface KindTypes extends PictureKinds {} }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: packages above fill it
+export interface KindTypes {}
+
+export type Kind = keyof KindTypes
 
 /** How a member's bytes are compressed. `deflate` is the bare stream, `zlib` and `gzip` are that with header and checksum. */
 export type Compression = 'zstd' | 'lz4' | 'deflate' | 'zlib' | 'gzip'

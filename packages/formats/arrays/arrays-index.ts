@@ -3,6 +3,7 @@ import type { NumberArray } from '../../core/source/index/columns.js'
 import { attachedIndex, type TextColumn } from '../../core/source/index/file.js'
 import type { ByteRange } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
+import { checkMember } from './inflate-member.js'
 import type { ArrayType, Deflated } from './member.js'
 
 /** Types that are kept as objects: where each file has another shape, they are read again from the index. */
@@ -88,6 +89,12 @@ export class ArraysIndexFile {
 
   deflated(member: number): Deflated {
     return { size: this.sizes[member], skip: this.skips[member], crc: this.crcs[member] }
+  }
+
+  /** Refuses a stored member, given as a whole, that is not what its checksum says. */
+  check(file: number, member: number, data: Uint8Array): void {
+    const crc = this.crcs[member]
+    if (crc !== 0) checkMember(this.range(file, member), data, { header: this.skips[member], crc })
   }
 
   /** Where a member begins in its file. */

@@ -196,6 +196,7 @@ export class AxisUnits extends AxisRows implements Leaf {
       at += this.roomOf(part)
       if (arrays.isDeflated(member))
         return inflateMember(arrays.range(file, member), pieces[i], room, arrays.deflated(member))
+      arrays.check(file, member, pieces[i])
       room.set(pieces[i])
       return room
     })

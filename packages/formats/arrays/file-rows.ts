@@ -96,7 +96,10 @@ export class FileRows extends ArrayRows implements Source {
   /** The elements of an array. */
   private opened(row: number, member: number, piece: number, data: Uint8Array): Uint8Array {
     const { arrays } = this
-    if (!arrays.isDeflated(member)) return data
+    if (!arrays.isDeflated(member)) {
+      arrays.check(row, member, data)
+      return data
+    }
     const about = arrays.deflated(member)
     if (!(this.unpacked[piece]?.length >= about.size))
       this.unpacked[piece] = Buffer.allocUnsafeSlow(about.size)

@@ -153,7 +153,9 @@ class ArraysBuilder {
     length: new NumberBuilder(),
     /** Of deflated members; 0 where they are stored. */
     size: new NumberBuilder(),
+    /** Of stored members the checksum of their header. */
     skip: new NumberBuilder(),
+    /** 0 where a stored member has none. */
     crc: new NumberBuilder(),
     types: new TextBuilder(),
   }
@@ -175,7 +177,7 @@ class ArraysBuilder {
     columns.bytes.push(file.bytes)
     this.stamp(file)
     columns.rows.push(rows)
-    for (const { column, type, at, length, deflated } of members) {
+    for (const { column, type, at, length, deflated, sum } of members) {
       columns.column.push(numberOf(this.names, column))
       const text = JSON.stringify(type)
       const number = numberOf(this.types, text)
@@ -184,8 +186,8 @@ class ArraysBuilder {
       columns.at.push(at)
       columns.length.push(length)
       columns.size.push(deflated?.size ?? 0)
-      columns.skip.push(deflated?.skip ?? 0)
-      columns.crc.push(deflated?.crc ?? 0)
+      columns.skip.push(deflated?.skip ?? sum?.header ?? 0)
+      columns.crc.push(deflated?.crc ?? sum?.crc ?? 0)
       if (type.shape[0] === rows) this.inRows.add(column)
       if (deflated !== undefined || !hasRanges(type)) this.units = true
       this.see(column, { type, deflated: deflated !== undefined }, number)

@@ -37,6 +37,14 @@ export interface Member {
   at: number
   length: number
   deflated?: Deflated
+  /** Of a member that is stored as it is. */
+  sum?: Checksum
+}
+
+/** The CRC-32 that an archive has of a stored member, and that of the header in front of its elements. */
+export interface Checksum {
+  header: number
+  crc: number
 }
 
 export interface Deflated {

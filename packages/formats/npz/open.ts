@@ -7,7 +7,7 @@ import type { SourceKind } from '../../core/source/source.js'
 import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
 import type { ArrayFilesJson } from '../arrays/manifest.js'
-import { bytesOfType, type Member } from '../arrays/member.js'
+import { type ArrayType, bytesOfType, type Member } from '../arrays/member.js'
 import { columnsOf, frontOf } from '../arrays/npy-columns.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf, type ReadPiece } from '../arrays/read-file.js'
@@ -49,21 +49,24 @@ async function columnsIn(read: ReadPiece, member: ZipMember, bytes: number): Pro
     read(at + offset, Math.min(length, Math.max(0, packed - offset)))
   if (!name.endsWith('.npy')) {
     const type = { raw: true, shape: [], item: size }
-    const unpack = deflated ? { deflated: { size, skip: 0, crc } } : {}
+    const unpack = deflated ? { deflated: { size, skip: 0, crc } } : { sum: { header: 0, crc } }
     return [{ column: name, type, at, length: packed, ...unpack }]
   }
   const front = deflated ? readNpyFront(await unpackedFront(inside)) : await frontOf(inside)
   const column = name.slice(0, -'.npy'.length)
+  const sum = deflated ? undefined : { header: crc32(await inside(0, front.start)), crc }
+  const stored = (type: ArrayType): Pick<Member, 'at' | 'length' | 'sum'> => {
+    const length = bytesOfType(type)
+    return { at: at + front.start, length, ...(length === size - front.start && { sum }) }
+  }
   return columnsOf(front, size - front.start).map(({ field, type }) => ({
     column: field === '' ? column : `${column}.${field}`,
     type,
-    ...(deflated
-      ? { at, length: packed, deflated: { size, skip: front.start, crc } }
-      : { at: at + front.start, length: bytesOfType(type) }),
+    ...(deflated ? { at, length: packed, deflated: { size, skip: front.start, crc } } : stored(type)),
   }))
 }
 
-/** Compares the checksum of a stored member: for `verify`, since a run reads rows of it straight into batches. */
+/** Compares the checksum of a stored member: for `verify`, since a run reads large arrays and single rows straight into batches. */
 async function checkStored(read: ReadPiece, member: ZipMember): Promise<void> {
   const at = await dataStart(read, member)
   let crc = 0

@@ -134,7 +134,7 @@ export const isUnweighted = (message: JsonObject): boolean => weightOf(message.g
 
 export const isAssistant = (message: JsonObject): boolean => message.get('role') === 'assistant'
 
-/** Data sets and templates call what a model thought by three names: transformers fills in the others, and so do we. */
+/** Data sets and templates call what a model thought by three names: transformers 5 fills in the others (4 does not), and so do we. */
 function withReasoning(message: JsonObject): JsonObject {
   const found = ['reasoning_content', 'thinking', 'reasoning']
     .map(name => message.get(name) ?? null)

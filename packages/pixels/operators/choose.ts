@@ -6,6 +6,8 @@
 import { MillraceError } from '../../core/basics/errors.js'
 import type { Random } from '../../core/basics/random.js'
 import type { NormalOp } from '../../core/define/types.js'
+import type { RowContext } from '../../core/engine/make/program.js'
+import { decodeBoxes } from '../decode/array/boxes.js'
 import type { Rows } from '../decode/array/rows.js'
 import { followBoxes } from '../transform/plain/follow.js'
 import type { CropStep } from './crop/step.js'
@@ -17,6 +19,8 @@ import { type Step, sizeAfter } from './steps.js'
 /** An operator without the types of its own parameters: those of a NormalOp were parsed by the table that types them. */
 const operators = OPERATORS as unknown as Readonly<Record<string, PictureOperator | undefined>>
 
+const NO_BOXES: Rows = { count: 0, columns: 4, values: new Float64Array(0) }
+
 export function mostSteps(ops: readonly NormalOp[]): number {
   return ops.reduce((sum, { name, params }) => {
     const most = operators[name]?.most ?? 1
@@ -26,8 +30,8 @@ export function mostSteps(ops: readonly NormalOp[]): number {
 
 /** What else is known of a sample: its boxes, or the crop that was chosen when they were at hand. */
 export interface Known {
-  /** The boxes of a field, where they lie before the first step. */
-  boxes?: ((field: string) => Rows) | undefined
+  /** Uses the value of another field. */
+  other?: RowContext['other'] | undefined
   /** Null: none was chosen. */
   recalled?: CropStep | null | undefined
 }
@@ -37,15 +41,17 @@ export function chooseSteps(
   ops: readonly NormalOp[],
   size: Size,
   random: (op: NormalOp) => Random,
-  { boxes, recalled }: Known = {},
+  { other, recalled }: Known = {},
 ): Step[] {
   const steps: Step[] = []
   let now = size
   const scene: Scene = {
     recalled,
     boxes: field => {
-      if (boxes === undefined) throw new MillraceError(`the boxes of "${field}" are not known here`)
-      return followBoxes(boxes(field), { ...size, steps }, 0)
+      if (other === undefined) throw new MillraceError(`the boxes of "${field}" are not known here`)
+      // Where they lie before the first step; a sample that lacks them has none.
+      const boxes = other(field, value => (value === undefined ? NO_BOXES : decodeBoxes(value)))
+      return followBoxes(boxes, { ...size, steps }, 0)
     },
   }
   for (const op of ops) {

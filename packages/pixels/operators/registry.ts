@@ -16,6 +16,7 @@ import { elastic } from './elastic/operator.js'
 import { equalize } from './equalize/operator.js'
 import { flip } from './flip/operator.js'
 import { gaussianBlur } from './gaussianBlur/operator.js'
+import { gaussianNoise } from './gaussianNoise/operator.js'
 import { grayscale } from './grayscale/operator.js'
 import { invert } from './invert/operator.js'
 import { iouCrop } from './iouCrop/operator.js'
@@ -50,6 +51,7 @@ export const OPERATORS = {
   colorJitter,
   grayscale,
   gaussianBlur,
+  gaussianNoise,
   autocontrast,
   posterize,
   solarize,

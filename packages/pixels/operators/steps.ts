@@ -1,4 +1,7 @@
 /** All steps that operators bring, by name: types, and the facts by which executors do them. */
+import { MillraceError } from '../../core/basics/errors.js'
+import type { NormalField } from '../../core/define/types.js'
+import type { RowContext } from '../../core/engine/make/program.js'
 import type { Workspace } from '../../core/system/memory/workspace.js'
 import type { Picture } from '../decode/picture/picture.js'
 import { OPERATORS } from './registry.js'
@@ -7,6 +10,19 @@ import type { Size, StepFacts } from './step.js'
 type Brought = NonNullable<(typeof OPERATORS)[keyof typeof OPERATORS]['steps']>[number]
 type StepOf<F> = F extends StepFacts<infer S> ? S : never
 export type Step = StepOf<Brought>
+
+/** What a field of pictures chose for a row, so that followers do the same. */
+export interface Chosen extends Size {
+  /** `width` and `height` are those of the decoded picture, before the first step. */
+  steps: readonly Step[]
+}
+
+/** What the field that `field` follows chose for this row. */
+export function chosenBy(field: NormalField, follow: string, { chosen }: RowContext): Chosen {
+  const found = chosen.get(follow) as Chosen | undefined
+  if (found !== undefined) return found
+  throw new MillraceError(`field "${field.name}" is made before "${follow}", which it follows`)
+}
 
 /** The op that does what is gathered of crops, resizes and flips. */
 export const PLACE = 1

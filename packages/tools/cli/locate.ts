@@ -1,6 +1,7 @@
 /** The argument of `inspect`, `index` and `verify`: data (prepare/locate.ts), or a feed, whose source is then meant. */
+
+import { isOpenField } from '../../core/define/kind.js'
 import { normalizeFeed } from '../../core/define/normalize.js'
-import { isOpenField } from '../../core/define/operators/number.js'
 import type { NormalFeed, NormalField, SourceJson } from '../../core/define/types.js'
 import { looksLikeFeed, sourceAt } from '../prepare/locate.js'
 import { loadFeed } from './feed-argument.js'

@@ -176,6 +176,11 @@ class ImageOperators(PixelOperators):
         """Blurred with a random sigma."""
         ...
 
+    @operator("gaussianNoise", sigma=0.1)
+    def gaussian_noise(self: F, sigma: float = 0.1, *, mean: float = 0, p: float = 1) -> F:
+        """Normal noise added to every byte."""
+        ...
+
     @operator("autocontrast", p=0.5)
     def autocontrast(self: F, p: float = 0.5) -> F:
         """Each channel stretched to 0…255."""

@@ -57,6 +57,11 @@ PLAIN: Dict[str, Tuple[str, Dict[str, str], Dict[str, Any]]] = {
         {"p": "p"},
         {},
     ),
+    "GaussianNoise": (
+        "gaussian_noise",
+        {"sigma": "sigma", "mean": "mean"},
+        {"clip": True},
+    ),
     "RandomAutocontrast": (
         "autocontrast",
         {"p": "p"},

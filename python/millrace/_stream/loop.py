@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
+from operator import index
+from typing import Any, Mapping, Optional, Sequence, SupportsIndex, Union
 
 from .._client.client import Opened, Place
 from ..errors import DefinitionError, MillraceError
@@ -25,6 +26,15 @@ class Once:
 ONCE = Once()
 
 
+def check_limits(epochs: object, steps: object, tokens: object) -> None:
+    """Refuses what is no number of epochs, steps or tokens."""
+    for name, given, least in (("epochs", epochs, 0), ("steps", steps, 0), ("tokens", tokens, 1)):
+        if given is None or isinstance(given, Once):
+            continue
+        if isinstance(given, bool) or not isinstance(given, SupportsIndex) or index(given) < least:
+            raise DefinitionError(f"{name}: expected a whole number from {least}, not {given!r}")
+
+
 class Limits:
     """How much one loop covers: ``epochs`` (None: no end) and at most ``steps``. By default one epoch."""
 
@@ -35,17 +45,12 @@ class Limits:
         """What the options say for this feed. Loops over shuffled tokens go on through epochs; Megatron's
         order has one."""
         row_tokens = opened.row_tokens
-        for name, given in (("epochs", epochs), ("steps", steps), ("tokens", tokens)):
-            if not (given is None or isinstance(given, Once) or hasattr(given, "__index__")):
-                raise DefinitionError(f"{name}: expected a whole number, not {given!r}")
         if tokens is not None:
             a_batch = None if row_tokens is None else row_tokens * rows
             if opened.bins is not None:
                 a_batch = opened.bins  # which is full, or nearly so
             if a_batch is None:
                 raise DefinitionError("tokens: only a feed of tokens ends after tokens: give steps")
-            if tokens < 1:
-                raise DefinitionError(f"tokens: expected a whole number from 1, not {tokens}")
             enough = -(-tokens // (a_batch * opened.world))
             steps = enough if steps is None else min(steps, enough)
         if opened.once:

@@ -36,9 +36,12 @@ def test_one_for_is_one_epoch(fake):
         assert len(feed) == 3
 
 
-@pytest.mark.parametrize("limit", [{"epochs": 1.5}, {"steps": 2.0}, {"epochs": "2"}])
+@pytest.mark.parametrize(
+    "limit",
+    [{"epochs": 1.5}, {"epochs": "2"}, {"epochs": -1}, {"epochs": True}, {"steps": 2.0}, {"steps": -1}],
+)
 def test_limits_are_whole_numbers(fake, limit):
-    with pytest.raises(millrace.DefinitionError, match="expected a whole number, not"):
+    with pytest.raises(millrace.DefinitionError, match="expected a whole number from 0, not"):
         fake_feed = millrace.Feed(fake(8), **limit)
         fake_feed.close()
 

@@ -5,10 +5,10 @@
 import fc from 'fast-check'
 import { DTYPES, type Dtype } from '../../../packages/core/basics/dtype.js'
 import { Random } from '../../../packages/core/basics/random.js'
-import { KINDS } from '../../../packages/core/define/check/kinds.js'
 import { normalOps } from '../../../packages/core/define/operator.js'
 import type { NormalField, NormalOp, OpJson } from '../../../packages/core/define/types.js'
 import { Workspace } from '../../../packages/core/system/memory/workspace.js'
+import { image as imageKind } from '../../../packages/pixels/kinds/picture.js'
 import { chooseSteps } from '../../../packages/pixels/operators/choose.js'
 import { OPERATORS } from '../../../packages/pixels/operators/registry.js'
 import type { Step } from '../../../packages/pixels/operators/steps.js'
@@ -119,7 +119,7 @@ export interface Wish {
   position: number
 }
 
-const { dtypes } = KINDS.image
+const { dtypes } = imageKind.rules
 const little = fc.integer({ min: 0, max: 3 })
 
 export const wishes: fc.Arbitrary<Wish> = fc.record({

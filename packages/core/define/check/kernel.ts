@@ -18,6 +18,7 @@ import {
   record,
   text,
 } from '../../basics/shape.js'
+import { ARRAY, NUMBER } from '../kind.js'
 import type { FieldJson, FieldLayout, KernelJson } from '../types.js'
 
 const positive = integer({ min: 1 })
@@ -109,7 +110,7 @@ function refuse(feed: Record<string, unknown>, path: string): void {
 }
 
 function written(from: string, { dtype, shape }: KernelJson['fields'][string]): FieldJson {
-  return shape.length === 0 ? { from, as: 'int', dtype } : { from, as: 'npy', dtype, shape }
+  return shape.length === 0 ? { from, as: NUMBER, dtype } : { from, as: ARRAY, dtype, shape }
 }
 
 /** The layout of a field that is filled on the GPU. */

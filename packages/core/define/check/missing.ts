@@ -2,8 +2,9 @@
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { at, wrong } from '../../basics/mistakes.js'
+import { decoderOf } from '../kind.js'
+import { isFloat } from '../layout.js'
 import type { FieldJson, FieldLayout, MissingJson } from '../types.js'
-import { isFloat } from './kinds.js'
 
 /** What JSON can't write as a number. */
 const NAMED: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, '-inf': -Infinity }
@@ -25,9 +26,9 @@ export function parseMissing(value: unknown, path: string): MissingJson {
 export function checkMissing({ as, missing, apply }: FieldJson, layout: FieldLayout, path: string): void {
   if (missing === undefined) return
   const here = at(path, 'missing')
-  if (as === 'text' || as === 'json' || as === 'bytes') {
+  const { bytes: isBytes, label } = decoderOf({ as }).rules.traits ?? {}
+  if (isBytes) {
     if (typeof missing !== 'string') throw wrong(here, 'a text', missing)
-    if (as === 'json') checkJson(missing, here)
     const bytes = Buffer.byteLength(missing)
     if (bytes > layout.max! && !apply?.length)
       throw new DefinitionError(here, `has ${bytes} bytes, more than the greatest length of ${layout.max}`)
@@ -35,7 +36,7 @@ export function checkMissing({ as, missing, apply }: FieldJson, layout: FieldLay
     if (!Array.isArray(missing)) throw wrong(here, '[], a row without elements', missing)
   } else checkNumber(missing, layout.dtype, here)
   const [classes] = layout.shape
-  if ((as !== 'class' && as !== 'int') || classes === undefined) return
+  if (!label || classes === undefined) return
   if ((missing as number) < 0 || (missing as number) >= classes)
     throw wrong(here, `a class, 0 to ${classes - 1}, since the batch mixes them`, missing)
 }
@@ -56,12 +57,4 @@ function rangeOf(dtype: Dtype): readonly [number, number] {
   if (dtype === 'i64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
   const bits = 8 * DTYPES[dtype].bytes
   return dtype[0] === 'u' ? [0, 2 ** bits - 1] : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
-}
-
-function checkJson(text: string, path: string): void {
-  try {
-    JSON.parse(text)
-  } catch {
-    throw wrong(path, 'the text of a JSON value, such as "null"', text)
-  }
 }

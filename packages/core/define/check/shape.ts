@@ -23,13 +23,14 @@ import {
   without,
 } from '../../basics/shape.js'
 import { NO_COMMAND } from '../code.js'
-import type { FeedJson, OpJson, OrderJson } from '../types.js'
-import { COMPRESSIONS, KIND_NAMES } from './kinds.js'
+import { allDecoders } from '../kind.js'
+import type { Compression, FeedJson, Kind, OpJson, OrderJson } from '../types.js'
 import { parseMissing } from './missing.js'
 import { megatron } from './order/megatron.js'
 import { parseSource } from './sources.js'
 
 const positive = integer({ min: 1 })
+const compressions: readonly Compression[] = ['zstd', 'lz4', 'deflate', 'zlib', 'gzip']
 const names = list(text, 'a list of names', { min: 1 })
 const operators = list((value): OpJson => value as OpJson, 'a list of operators')
 
@@ -50,9 +51,16 @@ const call = object({
   ),
 })
 
+/** The packages that decode them say which there are. */
+const kind: Parser<Kind> = (value, path) =>
+  oneOf(
+    allDecoders().map(({ name }) => name),
+    'kind',
+  )(value, path)
+
 const fieldShape = object({
   from: either(isText, text, list(text, 'a column, or a list of columns', { min: 1 })),
-  as: oneOf(KIND_NAMES, 'kind'),
+  as: kind,
   apply: optional(operators),
   dtype: optional(oneOf(Object.keys(DTYPES) as Dtype[], 'dtype')),
   layout: optional(oneOf(['chw', 'hwc'], 'layout')),
@@ -78,7 +86,7 @@ const fieldShape = object({
   }),
   orientation: optional(oneOf(['exif', 'stored'], 'orientation')),
   minArea: optional(number({ min: 0 })),
-  compression: optional(oneOf(COMPRESSIONS, 'compression')),
+  compression: optional(oneOf(compressions, 'compression')),
   missing: optional(parseMissing),
   map: optional(call),
 })

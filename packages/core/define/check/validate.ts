@@ -5,32 +5,13 @@
 import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName, wrong } from '../../basics/mistakes.js'
 import { checkBins } from '../batching.js'
+import { allDecoders, decoderOf, isWide, writtenColumns } from '../kind.js'
 import { layoutOf } from '../layout.js'
-import {
-  checkStages,
-  normalOps,
-  type OperatorFacts,
-  operatorFacts,
-  operatorNames,
-  parseOperator,
-} from '../operator.js'
-import { arrayOps } from '../operators/array.js'
-import {
-  checkNumberOps,
-  isOpenField,
-  isPattern,
-  numberOps,
-  takesNumberOps,
-  writtenColumns,
-} from '../operators/number.js'
-import { textOps } from '../operators/text.js'
+import { batchOps, operatorFacts, operatorNames, parseOperator } from '../operator.js'
 import type { BatchJson, FeedJson, FieldJson, SourceJson } from '../types.js'
-import { withBoxes } from './boxed.js'
 import { checkWeights } from './combine/blend.js'
 import { withKernelFields } from './kernel.js'
-import { KIND_NAMES, KINDS } from './kinds.js'
 import { checkMissing } from './missing.js'
-import { mixings } from './mixing.js'
 import { checkMegatron, megatronOf } from './order/megatron.js'
 import { feedShape } from './shape.js'
 import { pythonSources } from './sources.js'
@@ -94,17 +75,8 @@ function check(value: unknown, path: string): FeedJson {
 function checkOpen({ fields, map, main, source }: FeedJson, path: string): void {
   for (const [name, field] of Object.entries(fields)) {
     const here = at(at(path, 'fields'), name)
-    const apply = takesNumberOps(field.as) ? numberOps(field, at(here, 'apply')) : []
-    const from = writtenColumns(field)
-    const columns = field.as === 'vector' ? (from.some(isPattern) ? undefined : from.length) : 1
-    checkNumberOps(apply, layoutOf(name, fields, at(path, 'fields')).dtype, columns, at(here, 'apply'))
-    if (!isOpenField({ ...field, from, apply })) continue
-    const how =
-      field.as === 'class'
-        ? 'give "classes", the names in the order of their numbers'
-        : from.some(isPattern)
-          ? 'name the columns one by one, and give mean and std in numbers'
-          : 'give mean and std in numbers'
+    const how = decoderOf(field).rules.open?.lacks({ ...field, from: writtenColumns(field) })
+    if (how === undefined) continue
     if (map !== undefined)
       throw new DefinitionError(
         here,
@@ -155,38 +127,23 @@ function checkNames(names: readonly string[], path: string): void {
 
 function checkField(name: string, field: FieldJson, fields: FeedJson['fields'], path: string): void {
   const here = at(path, name)
-  const facts = KINDS[field.as]
+  const { keys, operators, check } = decoderOf(field).rules
   for (const key of Object.keys(field) as (keyof FieldJson)[]) {
-    if (key === 'from' || key === 'as' || facts.keys.includes(key)) continue
-    if (field.as === 'text' && (key === 'apply' || key === 'dtype' || key === 'pad')) {
-      if (field.apply?.length) continue
-      throw new DefinitionError(
-        at(here, key),
-        'means nothing for text, unless "apply" has {"tokenize": …}, which makes integers of it',
-      )
-    }
-    const fitting = KIND_NAMES.filter(kind => KINDS[kind].keys.includes(key))
-    throw new DefinitionError(at(here, key), `means nothing for ${field.as}, only for ${fitting.join(', ')}`)
+    if (key === 'from' || key === 'as' || keys.includes(key)) continue
+    const fitting = allDecoders().filter(({ rules }) => rules.keys.includes(key))
+    throw new DefinitionError(
+      at(here, key),
+      `means nothing for ${field.as}, only for ${fitting.map(({ name }) => name).join(', ')}`,
+    )
   }
   checkFrom(field, at(here, 'from'))
-  if (field.as === 'class') checkClasses(field.classes, here)
   if (field.follow !== undefined) checkFollow(name, field.follow, fields, here)
-  if (field.as === 'npy') {
-    arrayOps(name, fields, path)
-    return
-  }
-  if (takesNumberOps(field.as)) {
-    numberOps(field, at(here, 'apply'))
-    return
-  }
-  if (field.as === 'text') textOps(field, at(here, 'apply'))
-  if (field.apply === undefined || field.as === 'text') return
-  checkApply(field, at(here, 'apply'))
-  withBoxes(normalOps(field.apply, at(here, 'apply')), name, fields, at(here, 'apply'))
+  operators?.(name, fields, path)
+  check?.(name, fields, path)
 }
 
 function checkFrom(field: FieldJson, path: string): void {
-  if (field.as !== 'vector') {
+  if (!isWide(field)) {
     if (typeof field.from !== 'string')
       throw new DefinitionError(
         path,
@@ -203,82 +160,23 @@ function checkFrom(field: FieldJson, path: string): void {
     throw new DefinitionError(path, `names only what is left out: begin with "*", as ["*", "${columns[0]}"]`)
 }
 
-function checkClasses(classes: readonly string[] | undefined, path: string): void {
-  if (classes === undefined) return
-  if (new Set(classes).size < classes.length) {
-    const twice = classes.find((name, i) => classes.indexOf(name) < i)
-    throw new DefinitionError(at(path, 'classes'), `"${twice}" is there twice`)
-  }
-}
-
 function checkFollow(name: string, followed: string, fields: FeedJson['fields'], path: string): void {
   const here = at(path, 'follow')
   if (followed === name) throw new DefinitionError(here, 'a field cannot follow itself')
   if (!Object.hasOwn(fields, followed)) throw unknownName(here, 'field', followed, Object.keys(fields))
   const target = fields[followed]
-  if (fields[name].as === 'npy') {
-    if (target.as !== 'npy')
-      throw new DefinitionError(
-        here,
-        `an array can follow another one only, and "${followed}" is ${target.as}`,
-      )
-  } else if (target.as !== 'image' && target.as !== 'mask') {
+  const { follows = [] } = decoderOf(fields[name]).rules
+  if (!follows.includes(target.as))
     throw new DefinitionError(
       here,
-      `only an image or a mask can be followed, and "${followed}" is ${target.as}`,
+      `${fields[name].as} can follow ${follows.join(' or ')} only, and "${followed}" is ${target.as}`,
     )
-  }
   if (target.follow !== undefined) {
     throw new DefinitionError(
       here,
       `"${followed}" follows "${target.follow}" itself: follow "${target.follow}"`,
     )
   }
-}
-
-/** Operators of a field: those its kind can have, in an order that can be carried out. */
-function checkApply(field: FieldJson, path: string): void {
-  const fitting = operatorNames(facts => fits(facts, field))
-  let last: string | undefined
-  for (const [i, op] of field.apply!.entries()) {
-    const { name, params, path: here } = parseOperator(op, at(path, i), fitting)
-    const facts = operatorFacts(name)
-    if (facts.stage === 'batch')
-      throw new DefinitionError(here, 'works on whole batches: put it into batch.apply')
-    if (!fits(facts, field)) {
-      const why =
-        field.follow !== undefined && facts.moves
-          ? `moves pixels, but the field follows "${field.follow}" and moves as that does`
-          : 'changes values, which would spoil a mask'
-      throw new DefinitionError(here, `${why}; possible: ${fitting.join(', ') || 'none'}`)
-    }
-    if (field.channels === 1) checkOneChannel(params, here)
-    checkStages(last, name, here)
-    last = name
-  }
-}
-
-/** Parameters that have a value for each channel. */
-const BY_CHANNEL: readonly string[] = ['mean', 'std', 'fill', 'value']
-
-/** An operator of an image with one channel has no values for red, green and blue. */
-function checkOneChannel(params: Readonly<Record<string, unknown>>, path: string): void {
-  const given = Object.entries(params).filter(
-    ([key, list]) => BY_CHANNEL.includes(key) && Array.isArray(list),
-  )
-  if (given.every(([, list]) => (list as number[]).every((value, _, [first]) => value === first))) return
-  const means = given.map(([key, list]) => {
-    const sum = (list as number[]).reduce((total, value) => total + value, 0)
-    return [key, Number((sum / 3).toPrecision(3))]
-  })
-  throw new DefinitionError(
-    path,
-    `has values for red, green and blue, and the image has one channel: give one, such as ${JSON.stringify(Object.fromEntries(means))}`,
-  )
-}
-
-function fits({ stage, moves = false, colors = false }: OperatorFacts, field: FieldJson): boolean {
-  return stage !== 'batch' && !(field.as === 'mask' && colors) && !(field.follow !== undefined && moves)
 }
 
 function checkBatch(batch: BatchJson, fields: FeedJson['fields'], path: string): void {
@@ -292,7 +190,7 @@ function checkBatch(batch: BatchJson, fields: FeedJson['fields'], path: string):
       )
     }
   }
-  mixings(batch.apply ?? [], fields, at(path, 'apply'))
+  batchOps(batch.apply ?? [], fields, at(path, 'apply'))
 }
 
 function checkDepth(value: unknown, depth = 0): void {

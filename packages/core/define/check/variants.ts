@@ -2,6 +2,7 @@
 import { DefinitionError } from '../../basics/errors.js'
 import { unknownName } from '../../basics/mistakes.js'
 import { isObject } from '../../basics/shape.js'
+import { isOpenField, writtenColumns } from '../kind.js'
 import { allSources, withInner } from '../nested.js'
 import type { FeedJson, FieldJson, FormatTypes, SourceJson } from '../types.js'
 
@@ -31,12 +32,12 @@ export function patchBetween(before: unknown, after: unknown): unknown {
 }
 
 /** Whether a field may leave something to the data. It is not checked yet. */
-function needsMain({ as, classes, apply }: FieldJson): boolean {
-  return (
-    as === 'vector' ||
-    (as === 'class' && classes === undefined) ||
-    JSON.stringify(apply ?? []).includes('standard')
-  )
+function needsMain(field: FieldJson): boolean {
+  try {
+    return isOpenField({ ...field, from: writtenColumns(field) })
+  } catch {
+    return true
+  }
 }
 
 /** The feed as its variant `name` has it, without variants. */

@@ -1,4 +1,4 @@
-/** The operator of text (fields `as: "text"`): `tokenize` makes integers of it. */
+/** The operator of text: `tokenize` makes integers of it. */
 import type { Dtype } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { at, unknownName, wrong } from '../../basics/mistakes.js'
@@ -95,6 +95,7 @@ export function textOps({ apply = [] }: FieldJson, path: string): NormalOp[] {
 }
 
 /** How a field is tokenised, where it is. */
-export function tokenizing({ as, apply }: Pick<NormalField, 'as' | 'apply'>): TokenizeParams | undefined {
-  return as === 'text' && apply.length > 0 ? (apply[0].params as unknown as TokenizeParams) : undefined
+export function tokenizing({ apply }: Pick<NormalField, 'apply'>): TokenizeParams | undefined {
+  const [op] = apply
+  return op?.name === 'tokenize' ? (op.params as unknown as TokenizeParams) : undefined
 }

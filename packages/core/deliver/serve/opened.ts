@@ -1,5 +1,3 @@
-/** What a client is told when its ring is open: everything it must know to read batches by itself (docs/protocol.md). */
-import { fileURLToPath } from 'node:url'
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { CONTROL_BYTES } from '../../batch/ring.js'
@@ -7,14 +5,12 @@ import { fieldsForDevice } from '../../engine/plan/making.js'
 import { makeState } from '../../order/state.js'
 import { stepPlan } from '../../order/steps.js'
 import { SpanFile } from '../../spans/file.js'
+import { cudaKernels } from '../../system/node/registry.js'
 import { startTime } from '../../system/process/proc.js'
 import { isEndless } from '../limits.js'
 import { PROTOCOL } from '../protocol-facts.js'
 import type { ClientGenerator } from './client-generator.js'
 import type { Member, Serving } from './serving.js'
-
-/** Where a client finds the kernels of the device stage. */
-const KERNELS = fileURLToPath(new URL('../../../pixels/transform/kernels/cuda', import.meta.url))
 
 /** What belongs to one client: its generator, and what was said while its feed was opened. */
 export interface Told {
@@ -51,7 +47,7 @@ export function describeOpened(
     ...(spans && { spans: { path: spans.path, ring: feeding.id } }),
     layout: describeLayout(layout),
     decode: options.decode,
-    kernels: KERNELS,
+    kernels: cudaKernels(),
     generator: generator.describe(feeding),
     generates: fieldsForDevice(plan.feed, 'generated').length > 0,
     compressed: fieldsForDevice(plan.feed, 'compressed'),

@@ -4,15 +4,14 @@
  * one of these, and the engine that serves a Python process another.
  */
 
-import { redoArray } from '../../../pixels/transform/device/array.js'
-import { redoPicture } from '../../../pixels/transform/device/picture.js'
-import type { RowContext } from '../../../pixels/transform/field.js'
 import { operatorKey, Random } from '../../basics/random.js'
 import { blankBytes } from '../../batch/remove-rows.js'
 import { type Slot, Stamp } from '../../batch/slot.js'
+import { decoderOf } from '../../define/kind.js'
 import { Workspace } from '../../system/memory/workspace.js'
 import type { Job } from '../plan/job.js'
 import { describeFailure, type Failure, FieldFailure } from './failures.js'
+import type { RowContext } from './program.js'
 
 /** What it has to know of a job. */
 export type DecoderJob = Pick<Job, 'memory' | 'layout' | 'feed' | 'workspaces'>
@@ -43,8 +42,8 @@ export class CpuDecoder {
     const at = slot.at + place.at + row * place.unitBytes
     this.work.reset()
     try {
-      const redo = place.device?.kind === 'compressed' ? redoArray : redoPicture
-      redo(feed.fields[index], place, at, this.contextOf(slot, row))
+      const field = feed.fields[index]
+      decoderOf(field).device!.redo(field, place, at, this.contextOf(slot, row))
       return undefined
     } catch (error) {
       this.work.u8.fill(0, at, at + blankBytes(place))

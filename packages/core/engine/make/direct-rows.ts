@@ -6,13 +6,6 @@
  * what is wrong with it.
  */
 import { isUtf8 } from 'node:buffer'
-import type {
-  DenseProgram,
-  FieldProgram,
-  FieldValue,
-  RowContext,
-  Takes,
-} from '../../../pixels/transform/field.js'
 import { placeOf, takeRagged } from '../../batch/close.js'
 import { type FieldPlace, mostRows, type SlotLayout } from '../../batch/layout.js'
 import type { Slot } from '../../batch/slot.js'
@@ -20,6 +13,7 @@ import type { ColumnView, Span } from '../../source/columnar/view.js'
 import { Copier } from '../../system/memory/copy.js'
 import type { UnitColumns } from '../fetch/cached.js'
 import type { CompiledField } from './fields.js'
+import type { DenseProgram, FieldProgram, FieldValue, RowContext, Takes } from './program.js'
 
 /** The columns of the units that hold the rows of a claim. */
 interface ClaimColumns {

@@ -1,15 +1,12 @@
 /** The fields of a job: how each is made, and which of a sample's columns it is made of. */
-import { decodeBoxes } from '../../../pixels/decode/array/boxes.js'
-import type { Rows } from '../../../pixels/decode/array/rows.js'
-import { compileField } from '../../../pixels/transform/compile.js'
-import type { FieldProgram } from '../../../pixels/transform/field.js'
-import { compileMissing, type MissingProgram } from '../../../pixels/transform/plain/missing.js'
-import type { NormalField } from '../../define/types.js'
+import { decoderOf } from '../../define/kind.js'
+import type { MissingJson, NormalField } from '../../define/types.js'
 import { isColumn, missingColumn, missingOf, presentValue, says } from '../../source/missing.js'
 import type { Column, Source } from '../../source/source.js'
 import { isGenerated } from '../plan/generate.js'
 import type { Job } from '../plan/job.js'
-import { FieldFailure, fieldFailed, NoColumnError, UnknownColumnError } from './failures.js'
+import { FieldFailure, NoColumnError, UnknownColumnError } from './failures.js'
+import type { FieldProgram } from './program.js'
 import type { UserFunctions } from './user-functions.js'
 
 export interface CompiledField {
@@ -19,8 +16,8 @@ export interface CompiledField {
   from: readonly string[]
   as: NormalField['as']
   program: FieldProgram
-  /** What is made where a sample has none of its columns; absent: such a sample is bad. */
-  missing: MissingProgram | undefined
+  /** What stands for the value where a sample has none of its columns; absent: such a sample is bad. */
+  missing: MissingJson | undefined
 }
 
 /** A source that names so many columns may not name all. */
@@ -32,19 +29,19 @@ export function compileFields(job: Job, functions: UserFunctions): CompiledField
   const fields = here
     .filter(({ making }) => !isGenerated(making))
     .map(({ field, index, making }) => {
-      const program = compileField(field, functions.fields.get(field.name), {
+      const slot = {
         making,
         layout: job.layout.fields[index],
         tokenizer: functions.tokenizers?.get(field.name),
-      })
+      }
       return {
         index,
         name: field.name,
         from: field.from,
         as: field.as,
         follows: field.follow !== undefined,
-        program,
-        missing: compileMissing(field, functions.tokenizers?.get(field.name)),
+        program: decoderOf(field).compile(field, slot, functions.fields.get(field.name)),
+        missing: field.missing,
       }
     })
   return [...fields.filter(field => !field.follows), ...fields.filter(field => field.follows)]
@@ -81,14 +78,4 @@ export function columnOf(
   const why =
     field.missing === undefined ? '' : '. No sample of the source has it, so "missing" does not help'
   throw new FieldFailure(field.name, new NoColumn(lack + why), 'read')
-}
-
-/** The boxes of a sample, for an operator that looks at them before its image is decoded. */
-export function boxesOf(field: CompiledField, value: Column | undefined): Rows {
-  if (value === undefined) return { count: 0, columns: 4, values: new Float64Array(0) }
-  try {
-    return decodeBoxes(value)
-  } catch (error) {
-    fieldFailed(field.name, error)
-  }
 }

@@ -1,8 +1,8 @@
 /** A feed's functions in Python, as functions here: the value goes to this thread's Python process, the result comes back. */
 
-import { decodeNpy, isNpy } from '../../../pixels/decode/array/npy.js'
-import { type PlainArray, plainArray } from '../../../pixels/decode/array/plain-array.js'
 import { isTiled } from '../../basics/array.js'
+import { decodeNpy, isNpy } from '../../basics/npy/file.js'
+import { type PlainArray, plainArray } from '../../basics/plain-array.js'
 import type { Random } from '../../basics/random.js'
 import { isPython, pythonPath } from '../../define/build/call.js'
 import { pythonSources } from '../../define/check/sources.js'

@@ -8,11 +8,12 @@
  */
 import { ChangedError } from '../../basics/errors.js'
 import { after, asError, type Maybe } from '../../basics/maybe.js'
-import { hashText, Random } from '../../basics/random.js'
+import { hashText, operatorKey, Random } from '../../basics/random.js'
 import { blankRow, closeSlot } from '../../batch/close.js'
 import { mostRows } from '../../batch/layout.js'
 import { type Claim, Ring } from '../../batch/ring.js'
 import { Header, RowStatus, type Slot, Stamp } from '../../batch/slot.js'
+import { operatorFacts } from '../../define/operator.js'
 import { type CompiledOrder, compileOrder } from '../../order/compile.js'
 import type { Draw } from '../../order/order.js'
 import { type StepPlan, type StepShare, stepPlan } from '../../order/steps.js'
@@ -32,7 +33,6 @@ import { isGenerated } from '../plan/generate.js'
 import type { BadReport, Job } from '../plan/job.js'
 import type { DirectRows } from './direct-rows.js'
 import { describeBad } from './failures.js'
-import { mixSlot } from './mix-batch.js'
 import { SampleMaker } from './sample-maker.js'
 import type { UserFunctions } from './user-functions.js'
 
@@ -195,6 +195,19 @@ export class RowMaker {
     return this.plan
   }
 
+  /** Has the operators of the batch change its rows. Returns what is wrong with the batch as a whole, if anything. */
+  private changeBatch(slot: Slot): string | undefined {
+    const { work, job } = this
+    const { feed, layout } = job
+    for (const op of feed.batch.apply) {
+      const key = operatorKey('batch', op.name, op.ordinal)
+      const random = this.random.key(feed.seed, slot.stamps[Stamp.Epoch], slot.positions[0], key)
+      const problem = operatorFacts(op.name).batch!.run(op, { feed, layout, slot, work, random })
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
   private finish(claim: Claim, slot: Slot): void {
     const rows = Math.min(claim.to, slot.words[Header.Planned]) - claim.from
     const epoch = slot.stamps[Stamp.Epoch]
@@ -208,8 +221,7 @@ export class RowMaker {
     if (this.ring.finish(claim, slot)) {
       markSpan(SpanKind.Transform)
       const problem =
-        closeSlot(slot, this.work.u8, this.job.feed.onError.policy, this.move) ??
-        mixSlot(this.job, slot, this.work, this.random)
+        closeSlot(slot, this.work.u8, this.job.feed.onError.policy, this.move) ?? this.changeBatch(slot)
       if (problem !== undefined) {
         slot.words[Header.Bad] = Math.max(1, slot.words[Header.Bad])
         const where = { id: `batch ${claim.batch}`, stage: 'close' }

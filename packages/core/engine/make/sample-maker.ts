@@ -6,9 +6,8 @@
  * One a worker and ring, since its context is changed from row to row: it makes one sample at a time.
  */
 
-import type { RowContext, WideProgram } from '../../../pixels/transform/field.js'
-import { landed } from '../../../pixels/transform/plain/put-array.js'
 import { isRead, isTiled } from '../../basics/array.js'
+import { landed } from '../../basics/plain-array.js'
 import { hashText, operatorKey, Random } from '../../basics/random.js'
 import { putVarying } from '../../batch/close.js'
 import { takeRoom } from '../../batch/room.js'
@@ -22,7 +21,8 @@ import type { Workspace } from '../../system/memory/workspace.js'
 import type { Job } from '../plan/job.js'
 import { type DirectRows, directRowsOf } from './direct-rows.js'
 import { FieldFailure, fieldFailed } from './failures.js'
-import { boxesOf, type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
+import { type ColumnNames, type CompiledField, columnOf, compileFields } from './fields.js'
+import type { RowContext, WideProgram } from './program.js'
 import type { SampleFunction, UserFunctions } from './user-functions.js'
 
 const SAMPLE_KEY = hashText('sample map')
@@ -57,11 +57,15 @@ export class SampleMaker {
       work,
       position: 0,
       chosen: new Map(),
-      boxes: name => {
+      other: (name, use) => {
         const field = this.fields.find(other => other.name === name)!
         const { source, row } = this.drawn
         const value = columnOf(field, this.columns, this.sources[source], row, this.columnNames)
-        return boxesOf(field, value)
+        try {
+          return use(value)
+        } catch (error) {
+          fieldFailed(name, error)
+        }
       },
       random: (field, op) => this.keyed(operatorKey(field, op.name, op.ordinal)),
       room: length => (this.taken = takeRoom(this.slot, this.index, this.row, length)),
@@ -183,24 +187,19 @@ export class SampleMaker {
   }
 
   /** What stands for a value that the sample lacks. */
-  private makeMissing({ missing, ...field }: CompiledField, slot: Slot, row: number): void {
+  private makeMissing(field: CompiledField, slot: Slot, row: number): void {
     const place = this.job.layout.fields[field.index]
-    if (missing!.form === 'dense') missing!.run(slot.at + place.at + row * place.unitBytes, this.context)
-    else {
+    const { program } = field
+    if (program.form === 'dense') program.missing!(slot.at + place.at + row * place.unitBytes, this.context)
+    else if (program.form === 'varying') {
       this.taken = undefined
-      const { at, length } = missing!.run(this.context)
+      const { at, length } = program.missing!(this.context)
       this.put(field, slot, row, at, length)
     }
   }
 
   /** Puts a row of varying length into its place. */
-  private put(
-    field: Pick<CompiledField, 'index' | 'name'>,
-    slot: Slot,
-    row: number,
-    at: number,
-    length: number,
-  ): void {
+  private put(field: CompiledField, slot: Slot, row: number, at: number, length: number): void {
     if (at === this.taken) return
     const place = this.job.layout.fields[field.index]
     const most = place.each ?? place.max!

@@ -4,6 +4,7 @@
  * them.
  */
 import { DTYPES, type Dtype, elements } from '../../basics/dtype.js'
+import { ARRAY } from '../../define/kind.js'
 import type { FieldMaking } from '../../define/making.js'
 import type { NormalFeed, NormalField } from '../../define/types.js'
 import type { KernelManifest } from '../../source/made/kernel.js'
@@ -57,7 +58,7 @@ export function canGenerateField(field: NormalField, feed: NormalFeed): boolean 
   if (tensors === undefined || feed.map !== undefined) return false
   const { shape, dtype = 'u8' } = tensors
   return (
-    as === 'npy' &&
+    as === ARRAY &&
     map === undefined &&
     compression === undefined &&
     from.includes('data') &&

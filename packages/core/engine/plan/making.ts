@@ -4,12 +4,10 @@
  * with it follow from that; the definition stays as it is.
  */
 
-import { imageInfo } from '../../../pixels/decode/picture/image.js'
-import { arrayForDevice, arrayStaysOnCpu } from '../../../pixels/transform/device/array.js'
-import { pictureForDevice, staysOnCpu } from '../../../pixels/transform/device/picture.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { layoutSlot, QUICK_CHUNK_BYTES, type SlotLayout } from '../../batch/layout.js'
 import { generatedLayout } from '../../define/check/kernel.js'
+import { decoderOf } from '../../define/kind.js'
 import { BY_WORKER, type DeviceKind, type FieldMaking, type SlotField } from '../../define/making.js'
 import type { FieldLayout, NormalFeed, NormalField } from '../../define/types.js'
 import { batchSize } from '../../order/steps.js'
@@ -51,9 +49,9 @@ export function planMaking(plan: FeedPlan, options: MakingOptions): Making {
     const making = fields[i]
     const layout = inBins(options.channelsLast ? withChannelsLast(field) : field.layout, feed)
     if (making.by === 'worker') return layout
-    if (making.kind === 'picture')
-      return pictureForDevice({ ...field, layout }, feed, { rows: batch, meanBytes: meanBytes(parts) })
-    return making.kind === 'compressed' ? arrayForDevice(field) : generatedLayout(layout)
+    if (making.kind === 'generated') return generatedLayout(layout)
+    const facts = { rows: batch, meanBytes: meanBytes(parts) }
+    return decoderOf(field).device!.layout({ ...field, layout }, feed, facts)
   })
   const { sequence } = options
   const cut = sequence === undefined || sequence.world === 1 ? layouts : cutLayouts(feed, sequence, layouts)
@@ -83,8 +81,8 @@ function whoMakes(
 /** What a device makes of a field, if it is asked to: undefined where only workers can make it. */
 function deviceKind(field: NormalField, feed: NormalFeed): DeviceKind | undefined {
   if (canGenerateField(field, feed)) return 'generated'
-  if (staysOnCpu(field, feed) === undefined) return 'picture'
-  return arrayStaysOnCpu(field, feed) === undefined ? 'compressed' : undefined
+  const { device } = decoderOf(field)
+  return device?.staysOnCpu(field, feed) === undefined ? device?.kind : undefined
 }
 
 /** Names of the fields of which a device could make this. */
@@ -114,8 +112,8 @@ function onlyOnDevice(feed: NormalFeed): string[] {
 }
 
 /** Images whose memory `channelsLast` changes: those that would have their channels first. */
-export function isChwImage({ as, layout }: NormalField): boolean {
-  return as === 'image' && layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
+export function isChwImage({ layout }: NormalField): boolean {
+  return layout.form === 'dense' && layout.layout === 'chw' && layout.shape.length === 3
 }
 
 function withChannelsLast(field: NormalField): FieldLayout {
@@ -151,14 +149,19 @@ const COMMON_SHARE = 1 / 8
  */
 function commonSamplings(feed: NormalFeed, sources: readonly Source[]): Map<string, number[]> {
   const found = new Map<string, number[]>()
-  const images = feed.fields.filter(field => staysOnCpu(field, feed) === undefined)
+  const images = feed.fields.filter(field => {
+    const { device } = decoderOf(field)
+    return device?.variety !== undefined && device.staysOnCpu(field, feed) === undefined
+  })
   // A function, or a process, would have to run.
   if (images.length === 0 || feed.map !== undefined || sources.some(source => source.enqueueRow)) return found
   const rows = sources.flatMap((source, i) =>
     spread(source.count, sources.length).map(row => [i, row] as const),
   )
-  for (const { name, from } of images) {
-    const samplings = rows.map(([source, row]) => samplingOf(sources[source], row, from))
+  for (const field of images) {
+    const { name, from } = field
+    const variety = decoderOf(field).device!.variety!
+    const samplings = rows.map(([source, row]) => samplingOf(sources[source], row, from, variety))
     const known = samplings.filter(sampling => sampling !== undefined)
     const common = [...new Set(known)].filter(
       sampling => known.filter(one => one === sampling).length >= COMMON_SHARE * known.length,
@@ -175,7 +178,12 @@ function spread(count: number, sources: number): number[] {
 }
 
 /** The sampling of a picture, where a device could decode it. What is wrong with it is said when it is made. */
-function samplingOf(source: Source, row: number, from: readonly string[]): number | undefined {
+function samplingOf(
+  source: Source,
+  row: number,
+  from: readonly string[],
+  variety: (bytes: Uint8Array) => number | undefined,
+): number | undefined {
   const fetcher = new Fetcher([source], from, 0)
   try {
     // What is far away is not waited for: it is taken to be common.
@@ -183,7 +191,7 @@ function samplingOf(source: Source, row: number, from: readonly string[]): numbe
       return undefined
     const columns = fetcher.sample(0)
     const value = from.map(name => columns[name]).find(column => column !== undefined)
-    return value instanceof Uint8Array ? imageInfo(value).jpeg?.gpu : undefined
+    return value instanceof Uint8Array ? variety(value) : undefined
   } catch {
     return undefined
   } finally {

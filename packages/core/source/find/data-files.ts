@@ -114,7 +114,8 @@ export async function statNamed(
     const code = codeOf(error)
     if (code === undefined || (schemeOf(file) !== undefined && code !== 'ENOENT')) throw error
     if (code === 'EISDIR') {
-      const all = `${pattern.replace(/\/$/, '')}/*.${end}`
+      const here = schemeOf(file) !== undefined || readdirSync(file).some(name => name.endsWith(`.${end}`))
+      const all = `${pattern.replace(/\/$/, '')}/${here ? '' : '**/'}*.${end}`
       const hint = folderHint ?? `name its ${what}s, as in "${all}"`
       throw new SourceError(`${file} is a folder: ${hint}`, { file })
     }

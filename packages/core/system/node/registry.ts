@@ -2,6 +2,7 @@
  * The module that adds what packages above the core bring: formats, operators (packages/all/registry.ts). Threads and processes that the
  * core starts import it before they work.
  */
+import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
 /** Inherited by all threads that are started from now on. Two copies of the package in one process have one each. */
@@ -25,3 +26,12 @@ export function registryVariable(): Record<string, string> {
   const module = getEnvironmentData(KEY)
   return module === undefined ? {} : { [VARIABLE]: module as string }
 }
+
+let kernels = ''
+
+/** Says where the CUDA kernels of the device stage lie. */
+export function useCudaKernels(folder: URL): void {
+  kernels = fileURLToPath(folder)
+}
+
+export const cudaKernels = (): string => kernels

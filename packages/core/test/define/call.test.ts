@@ -1,10 +1,10 @@
 /** Functions of the user's own: how the JSON refers to them, and how they are found again. */
 import { describe, expect, test } from 'vitest'
 import { image, tar } from '../../../all/index.js'
+import { int, text } from '../../../pixels/build/fields.js'
 import { Random } from '../../basics/random.js'
 import { functionHash, resolveCall } from '../../define/build/call.js'
 import { type Feed, feed } from '../../define/build/feed.js'
-import { int, text } from '../../define/build/fields.js'
 
 const plusOne = (value: number): number => value + 1
 const own = feed({

@@ -18,13 +18,13 @@ import {
   tar,
   weighted,
 } from '../../../all/index.js'
+import * as fields from '../../../pixels/build/fields.js'
+import { bytes, category, float, int, json, npy, points, text } from '../../../pixels/build/fields.js'
 import type { OPERATORS } from '../../../pixels/operators/registry.js'
 import type { Parsed } from '../../basics/shape.js'
 import type { BatchOf, FieldMap } from '../../define/build/batch-types.js'
 import { type FeedOptions, feed, fromJson } from '../../define/build/feed.js'
 import type { Field } from '../../define/build/field.js'
-import * as fields from '../../define/build/fields.js'
-import { bytes, category, float, int, json, npy, points, text } from '../../define/build/fields.js'
 import { normalizeFeed } from '../../define/normalize.js'
 import type { FeedJson, FieldJson } from '../../define/types.js'
 

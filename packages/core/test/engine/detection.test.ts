@@ -10,11 +10,11 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { npyOf } from '../../../../test/support/npy.js'
 import { jpeg } from '../../../../test/support/pictures.js'
 import { tarFile } from '../../../../test/support/tar.js'
+import { pictureOf } from '../../../pixels/transform/device/parameter-row.js'
 import { HEADER_WORDS } from '../../../pixels/transform/device/parameter-words.js'
 import {
   compileDevicePicture,
   pictureForDevice,
-  pictureOf,
   redoPicture,
 } from '../../../pixels/transform/device/picture.js'
 import { Random } from '../../basics/random.js'
@@ -182,14 +182,16 @@ test('a row that a device gives back is cropped as it was, without a look at its
   const [field] = feed.fields
   const layout = pictureForDevice(field, feed, { rows: 1 })
   const file = jpeg(3, WIDTH, HEIGHT)
-  const rows = { count: 1, columns: 4, values: Float64Array.of(4, 5, 16, 20) }
   for (let position = 0; position < 8; position++) {
     const random = (_: string, op: NormalOp) => new Random().key(7, 0, position, op.ordinal)
     const make = (cpuShare: number, again: boolean): Uint8Array => {
       const work = Workspace.alone(1 << 22)
       const at = work.take(layout.shape[0])
       const context = { work, position, chosen: new Map(), random }
-      compileDevicePicture(field, layout, { cpuShare }).run(file, at, { ...context, boxes: () => rows })
+      compileDevicePicture(field, layout, { cpuShare }).run(file, at, {
+        ...context,
+        other: (_, use) => use('[[4, 5, 16, 20]]'),
+      })
       if (again) redoPicture(field, layout, at, context)
       // The header, and the finished pixels.
       const pixels = at + pictureOf(layout).words * 4

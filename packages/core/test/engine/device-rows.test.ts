@@ -20,8 +20,9 @@ import { Workspace } from '../../system/memory/workspace.js'
 
 // As built: makers are threads that load compiled files.
 const built = (path: string): string => new URL(`../../../../build/${path}`, import.meta.url).href
-const { Loader } = (await import(built('deliver/node/loader.js'))) as { Loader: typeof LoaderType }
-const { fillOptions } = (await import(built('deliver/options.js'))) as typeof Options
+await import(built('all/registry.js'))
+const { Loader } = (await import(built('core/deliver/node/loader.js'))) as { Loader: typeof LoaderType }
+const { fillOptions } = (await import(built('core/deliver/options.js'))) as typeof Options
 
 const GOLDEN = join(import.meta.dirname, '../../../../test/golden/images')
 const CROP = [{ randomResizedCrop: { size: 48 } }, { flip: { p: 0.5 } }, { normalize: 'imagenet' }]

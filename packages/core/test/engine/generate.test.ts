@@ -47,8 +47,9 @@ const gpu: OpenOptions = { root: folder, workers: 2 }
 const feedOf = (change: object = {}) => ({ ...json, ...change }) as unknown as FeedJson
 
 const build = new URL('../../../../build/', import.meta.url)
+await import(`${build}all/registry.js`)
 const { Loader } = (await import(
-  `${build}deliver/node/loader.js`
+  `${build}core/deliver/node/loader.js`
 )) as typeof import('../../deliver/node/loader.js')
 
 /** Feeds a consumer that has a device of its own and takes slots as they are. */

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { retried, SlowStore } from '../../../../test/support/slow-store.mjs'
 import { countOf, isTiled } from '../../../core/basics/array.js'
 import { DecodeError, SourceError } from '../../../core/basics/errors.js'
+import { numbersOf, plainArray } from '../../../core/basics/plain-array.js'
 import type { SourceJson } from '../../../core/define/types.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { RowReader, readUnread } from '../../../core/source/row-reader.js'
@@ -14,7 +15,6 @@ import type { Column, Manifest, Source } from '../../../core/source/source.js'
 import { Reader } from '../../../core/store/reader.js'
 import { addStore, Stores } from '../../../core/store/stores.js'
 import { conforms } from '../../../core/test/source/conformance.js'
-import { numbersOf, plainArray } from '../../../pixels/decode/array/plain-array.js'
 import { verify } from '../../../tools/prepare/verify/verify.js'
 import type { ArrayFilesJson } from '../../arrays/manifest.js'
 
@@ -243,7 +243,21 @@ describe('damage', () => {
     )
   })
 
-  it('verify compares the checksums of stored arrays, which no run does', async () => {
+  it('a stored array with a wrong checksum is a bad sample, where it is read as a whole', async () => {
+    const path = damaged('stored.npz', bytes => {
+      bytes[bytes.indexOf('names.npy') - 31] ^= 1 // the last byte of "f", which is in Fortran's order
+      return bytes
+    })
+    for (const rows of ['files', 'axis'] as const) {
+      const source = attachSource(await open({ npz: { path, rows } }))
+      await expect(rowsOf(source, ['f'])).rejects.toThrow(
+        /the member at offset \d+ has another checksum \(CRC-32\) than the archive says/,
+      )
+      expect(await rowsOf(source, ['x'])).not.toEqual([])
+    }
+  })
+
+  it('verify compares the checksums of all stored arrays', async () => {
     const path = damaged('stored.npz', bytes => {
       bytes[bytes.indexOf('PK\x01\x02') - 1] ^= 1
       return bytes

@@ -5,12 +5,12 @@ import { expect } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { bytesOfStored, isTiled, type StoredDtype } from '../../../core/basics/array.js'
 import { SourceError } from '../../../core/basics/errors.js'
+import { plainArray } from '../../../core/basics/plain-array.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { RowReader } from '../../../core/source/row-reader.js'
 import type { Column, Manifest, OpenContext, Source } from '../../../core/source/source.js'
 import { Reader } from '../../../core/store/reader.js'
 import { Stores } from '../../../core/store/stores.js'
-import { plainArray } from '../../../pixels/decode/array/plain-array.js'
 import type { Hdf5Json } from '../../hdf5/open.js'
 
 export const GOLDEN = join(import.meta.dirname, '../../../../test/golden/hdf5')

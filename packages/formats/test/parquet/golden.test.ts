@@ -5,12 +5,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/folder.js'
 import { isTiled } from '../../../core/basics/array.js'
+import { numbersOf, plainArray } from '../../../core/basics/plain-array.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { RowReader } from '../../../core/source/row-reader.js'
 import type { Column, Source } from '../../../core/source/source.js'
 import { Reader } from '../../../core/store/reader.js'
 import { Stores } from '../../../core/store/stores.js'
-import { numbersOf, plainArray } from '../../../pixels/decode/array/plain-array.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/parquet')
 

@@ -47,6 +47,11 @@ test.each([0, 2])('the values are those of the folders, with %i workers', async 
   expect(await rowsOf({ parquet: PATH }, workers)).toEqual(all)
 })
 
+test('a folder of such folders is told how to name its files', async () => {
+  const opened = openSource({ parquet: 'hive' }, { root, wanted: [] })
+  await expect(opened).rejects.toThrow('is a folder: name its files, as in "hive/**/*.parquet"')
+})
+
 test('only folders below the one that is named tell columns', async () => {
   const columns = async (parquet: string | string[]): Promise<string[]> => {
     const manifest = await openSource({ parquet }, { root, wanted: [] })

@@ -91,6 +91,7 @@ describe('samples', () => {
         { name: '1.cls', data: '007\n' },
         { name: '1.txt', data: ' a\n' },
         { name: '2.cls', data: '-1e2' },
+        { name: '2.txt', data: '\ufeffa\n' }, // U+FEFF is no blank
         { name: '3.raw', data: Uint8Array.of(0, 200) },
       ],
     })
@@ -100,7 +101,7 @@ describe('samples', () => {
     ;(cls as Uint8Array)[0] = 65 // a copy: writing to it changes nothing else
     expect(asText(readRow(source, 0, ['cls']).cls)).toBe('007\n')
     expect([0, 1, 2].map(row => source.index('cls')?.at(row))).toEqual([7, -100, Number.NaN])
-    expect([0, 1].map(row => source.index('txt')?.at(row))).toEqual(['a', ''])
+    expect([0, 1, 2].map(row => source.index('txt')?.at(row))).toEqual(['a', '\ufeffa', ''])
     expect(asText(readRow(source, 2, ['raw']).raw)).toBe('\0\xc8')
     expect(readRow(source, 2, ['cls', 'txt'])).toEqual({})
   })

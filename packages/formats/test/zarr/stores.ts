@@ -1,14 +1,13 @@
 /** The golden Zarr stores, and rows of a source as bytes that can be compared with what zarr-python read. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { landed, plainArray } from '../../../core/basics/plain-array.js'
 import type { SourceJson } from '../../../core/define/types.js'
 import { attachSource, openSource } from '../../../core/source/registry.js'
 import { RowReader } from '../../../core/source/row-reader.js'
 import type { Column, Source } from '../../../core/source/source.js'
 import { Reader } from '../../../core/store/reader.js'
 import { Stores } from '../../../core/store/stores.js'
-import { plainArray } from '../../../pixels/decode/array/plain-array.js'
-import { landed } from '../../../pixels/transform/plain/put-array.js'
 import type { ZarrJson } from '../../zarr/open.js'
 
 export interface GoldenColumn {

@@ -37,7 +37,7 @@ export function openPackage(
     tried.end()
   }
   notice(
-    `${path} is tokenised by the package tokenizers, which is about 15 times slower than Millrace's own tokenizer, since that can't do it: ${why}`,
+    `${path} is tokenised by the package tokenizers, which is several times slower than Millrace's own tokenizer, since that can't do it: ${why}`,
   )
   return { text, package: found, count: countOf(json.model.vocab), added }
 }

@@ -4,11 +4,12 @@
  */
 import { isTiled } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
+import { decodeNpy, isNpy } from '../../../core/basics/npy/file.js'
+import { numbersOf, type PlainArray, plainArray } from '../../../core/basics/plain-array.js'
+import type { FieldValue } from '../../../core/engine/make/program.js'
 import { decodeJson } from '../text/json.js'
 import { decodeFloat } from '../text/number.js'
-import { decodeText, shown, type Value } from '../text/text.js'
-import { decodeNpy, isNpy } from './npy.js'
-import { numbersOf, type PlainArray, plainArray } from './plain-array.js'
+import { decodeText, shown } from '../text/text.js'
 
 /** `count` rows of `columns` numbers each. */
 export interface Rows {
@@ -18,7 +19,7 @@ export interface Rows {
 }
 
 /** Reads rows of one of the `allowed` widths. Without any row, the first of them is taken. */
-export function decodeRows(value: Value, what: string, allowed: readonly number[]): Rows {
+export function decodeRows(value: FieldValue, what: string, allowed: readonly number[]): Rows {
   if (typeof value === 'number' || typeof value === 'bigint')
     throw new DecodeError(`${shown(value)} is a number, not ${what}`)
   const rows = isTiled(value)

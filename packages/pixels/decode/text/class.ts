@@ -1,6 +1,8 @@
 /** Class names to numbers, by the list in the definition. */
 import { DecodeError, nearest } from '../../../core/basics/errors.js'
-import { decodeText, shown, type Value } from './text.js'
+import { trimBlanks } from '../../../core/basics/trim.js'
+import type { FieldValue } from '../../../core/engine/make/program.js'
+import { decodeText, shown } from './text.js'
 
 /** Name → number. Made once for each field. */
 export type ClassTable = ReadonlyMap<string, number>
@@ -13,8 +15,8 @@ export function classTable(names: readonly string[]): ClassTable {
 const MOST_COMPARED = 100_000
 
 /** The number of a class, given its name as bytes, text, or a number that is a name ("7"). */
-export function decodeClass(value: Value, table: ClassTable): number {
-  const name = decodeText(value).trim()
+export function decodeClass(value: FieldValue, table: ClassTable): number {
+  const name = trimBlanks(decodeText(value))
   const number = table.get(name)
   if (number !== undefined) return number
   if (Number.isNaN(value)) throw new DecodeError('is NaN: "missing" of the field says what stands for that')

@@ -2,8 +2,9 @@
 import { bytesOfStored, isFloatDtype, isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { READERS } from '../../../core/basics/element.js'
 import { DecodeError } from '../../../core/basics/errors.js'
-import { plainArray } from '../array/plain-array.js'
-import { decodeText, shown, type Value } from './text.js'
+import { plainArray } from '../../../core/basics/plain-array.js'
+import type { FieldValue } from '../../../core/engine/make/program.js'
+import { decodeText, shown } from './text.js'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 
@@ -13,7 +14,7 @@ const MOST = 16 << 20
 /** Lists and objects in each other: Python's json has the same limit. What goes through deeper ones calls itself too often. */
 const DEEPEST = 1000
 
-export function decodeJson(value: Value): JsonValue {
+export function decodeJson(value: FieldValue): JsonValue {
   if (typeof value === 'number') return value
   if (isTiled(value)) return JSON.parse(listText(value)) as JsonValue
   if (typeof value !== 'bigint' && value.length > MOST) {
@@ -26,7 +27,7 @@ export function decodeJson(value: Value): JsonValue {
  * A value as JSON: text and bytes are JSON already, and stay as they are without a byte order mark, which few parsers take;
  * a number or an array is written once. NaN and infinities, which JSON lacks, are null.
  */
-export function jsonText(value: Value): Uint8Array | string {
+export function jsonText(value: FieldValue): Uint8Array | string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') return JSON.stringify(value)
   if (isTiled(value)) return listText(value)

@@ -1,11 +1,12 @@
 /** Numbers written as text, such as the `cls` of a WebDataset sample, or held by an index. */
 import { isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
-import { decodeText, shown, type Value } from './text.js'
+import type { FieldValue } from '../../../core/engine/make/program.js'
+import { decodeText, shown } from './text.js'
 
 /** An integer from `min` to `max`, which are at most ±(2^53 − 1). */
 export function decodeInt(
-  value: Value,
+  value: FieldValue,
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
 ): number {
@@ -22,7 +23,7 @@ export function decodeInt(
 }
 
 /** The same for integers of 64 bits: a bigint where a number does not hold it exactly. */
-export function decodeWideInt(value: Value): number | bigint {
+export function decodeWideInt(value: FieldValue): number | bigint {
   const number = parseInteger(value)
   if (Number.isSafeInteger(number) || typeof value === 'number' || !Number.isInteger(number))
     return decodeInt(value)
@@ -34,7 +35,7 @@ export function decodeWideInt(value: Value): number | bigint {
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /** A finite number, or one of the spellings of infinity and NaN that Python accepts. */
-export function decodeFloat(value: Value): number {
+export function decodeFloat(value: FieldValue): number {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint') return Number(value)
   const text = asciiText(value).trim().toLowerCase()
@@ -49,7 +50,7 @@ const MINUS = 0x2d
 const ZERO = 0x30
 
 /** Digits with an optional sign, white space around them; NaN for anything else. */
-function parseInteger(value: Value): number {
+function parseInteger(value: FieldValue): number {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint') return Number(value)
   // Labels are read once a row: one or a few ASCII digits in bytes, without a detour by strings.

@@ -1,15 +1,13 @@
 /** Text: UTF-8, strictly. */
 import { isUtf8 } from 'node:buffer'
-import { isTiled, type TiledArray } from '../../../core/basics/array.js'
+import { isTiled } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
-
-/** What a decoder is given: bytes, a value that an index holds, or an array. */
-export type Value = Uint8Array | number | bigint | string | TiledArray
+import type { FieldValue } from '../../../core/engine/make/program.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }) // a BOM stays, as in Python
 
 /** The text of a value: bytes must be valid UTF-8; numbers and strings from an index are text already. */
-export function decodeText(value: Value): string {
+export function decodeText(value: FieldValue): string {
   if (typeof value !== 'object') return String(value)
   if (isTiled(value)) throw new DecodeError(`is ${shown(value)}, not text`)
   try {
@@ -25,15 +23,17 @@ export function decodeText(value: Value): string {
 }
 
 /** Refuses what `decodeText` refuses, without making a string of what is text. */
-export function checkText(value: Value): void {
+export function checkText(value: FieldValue): void {
   if (!(value instanceof Uint8Array) || !isUtf8(value)) decodeText(value)
 }
 
 /** A value for an error message: quoted, shortened, printable. */
-export function shown(value: Value): string {
+export function shown(value: FieldValue): string {
   if (isTiled(value)) return `an array of ${value.dtype} [${value.shape.join(', ')}]`
   const text =
-    typeof value === 'object' ? Buffer.from(value.subarray(0, 60)).toString('latin1') : String(value)
+    typeof value === 'object'
+      ? Buffer.from(value.subarray(0, 164)).toString(isUtf8(value) ? 'utf8' : 'latin1')
+      : String(value)
   return text.length > 40 ? `${JSON.stringify(text.slice(0, 40))}…` : JSON.stringify(text)
 }
 

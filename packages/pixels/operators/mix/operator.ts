@@ -2,6 +2,7 @@
 import { integer, text, withDefault } from '../../../core/basics/shape.js'
 import { operator } from '../operator.js'
 import { positive, probability } from '../parameters.js'
+import { mixing } from './batch.js'
 
 const keys = {
   alpha: withDefault(positive, 1),
@@ -17,6 +18,7 @@ export const mixup = operator({
   about: 'images and labels blended in pairs; the image must be of a float type',
   example: { mixup: { classes: 10 } },
   stage: 'batch',
+  batch: mixing,
   keys,
 })
 
@@ -24,5 +26,6 @@ export const cutmix = operator({
   says: 'a rectangle of each image from another, labels in proportion',
   example: { cutmix: { classes: 10 } },
   stage: 'batch',
+  batch: mixing,
   keys,
 })

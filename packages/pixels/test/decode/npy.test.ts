@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeNpy } from '../../decode/array/npy.js'
-import { numbersOf as npyNumbers } from '../../decode/array/plain-array.js'
+import { decodeNpy } from '../../../core/basics/npy/file.js'
+import { numbersOf as npyNumbers } from '../../../core/basics/plain-array.js'
 
 /** An npy file around a header text, padded as NumPy does. */
 function npy(header: string, data: Uint8Array, version = 1): Uint8Array {

@@ -112,10 +112,12 @@ describe('class', () => {
   it('maps names to their place in the list', () => {
     expect(decodeClass(bytes('tabby cat\n'), table)).toBe(2)
     expect(decodeClass('cat', table)).toBe(0)
+    expect(decodeClass('\u00a0\ufeffcat \n', classTable(['cat', '\ufeffcat']))).toBe(1) // U+FEFF is no blank
   })
   it('proposes the nearest name', () => {
     expect(() => decodeClass('dgo', table)).toThrow(/"dgo" is not one of the 3 classes.*mean "dog"\?/)
     expect(() => decodeClass('giraffe', table)).toThrow(/is not one of the 3 classes of the definition: add/)
+    expect(() => decodeClass(bytes('kätzchen'), table)).toThrow('class "kätzchen" is')
   })
 })
 

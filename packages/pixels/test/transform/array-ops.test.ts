@@ -9,9 +9,9 @@ import { npyElement } from '../../../core/basics/npy/element.js'
 import { operatorKey, Random } from '../../../core/basics/random.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { FieldJson, NormalField, OpJson } from '../../../core/define/types.js'
+import type { DenseProgram, RowContext } from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { compileField } from '../../transform/compile.js'
-import type { DenseProgram, RowContext } from '../../transform/field.js'
+import { compileField } from './compile-field.js'
 
 interface Stored {
   dtype: string

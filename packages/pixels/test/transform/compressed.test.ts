@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { DTYPES, elements } from '../../../core/basics/dtype.js'
+import { decodeNpy } from '../../../core/basics/npy/file.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { FieldJson, NormalField } from '../../../core/define/types.js'
+import type { DenseProgram, RowContext, VaryingProgram } from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { decodeNpy } from '../../decode/array/npy.js'
-import { compileField } from '../../transform/compile.js'
-import type { DenseProgram, RowContext, VaryingProgram } from '../../transform/field.js'
+import { compileField } from './compile-field.js'
 
 const folder = join(import.meta.dirname, '../../../../test/golden/compressed')
 const read = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)))

@@ -9,15 +9,15 @@ import { DTYPES, elements } from '../../../core/basics/dtype.js'
 import type { DeviceCompressed, SlotField } from '../../../core/define/making.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { Compression, FeedJson, FieldJson, NormalField } from '../../../core/define/types.js'
+import type { DenseProgram, RowContext } from '../../../core/engine/make/program.js'
 import { fieldsForDevice } from '../../../core/engine/plan/making.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import { decompress } from '../../decode/compressed/decompress.js'
 import { decompressLz4 } from '../../decode/compressed/lz4.js'
-import { compileField } from '../../transform/compile.js'
 import { arrayForDevice, arrayStaysOnCpu, redoArray } from '../../transform/device/array.js'
 import { ArrayForm, HEAD_BYTES, Head } from '../../transform/device/array-words.js'
 import { payloadOf } from '../../transform/device/compressed.js'
-import type { DenseProgram, RowContext } from '../../transform/field.js'
+import { compileField } from './compile-field.js'
 
 const folder = join(import.meta.dirname, '../../../../test/golden/compressed')
 const read = (name: string): Uint8Array => new Uint8Array(readFileSync(join(folder, name)))

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../core/basics/random.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type { Placed, RowContext } from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import type { Rows } from '../../decode/array/rows.js'
 import { inverseMatrix } from '../../operators/affine/step.js'
-import type { Step } from '../../operators/steps.js'
-import type { Chosen, Placed, RowContext } from '../../transform/field.js'
+import type { Chosen, Step } from '../../operators/steps.js'
 import { compileBoxes, compilePoints, followBoxes, followPoints } from '../../transform/plain/follow.js'
 
 const golden = JSON.parse(

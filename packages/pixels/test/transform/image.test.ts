@@ -7,14 +7,14 @@ import type { Dtype } from '../../../core/basics/dtype.js'
 import { Random } from '../../../core/basics/random.js'
 import { normalOps } from '../../../core/define/operator.js'
 import type { NormalField, NormalOp } from '../../../core/define/types.js'
+import type { RowContext } from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
 import { decodeImage, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
 import type { Picture } from '../../decode/picture/picture.js'
 import { chooseSteps } from '../../operators/choose.js'
 import { cropped } from '../../operators/crop/step.js'
-import type { Step } from '../../operators/steps.js'
+import type { Chosen, Step } from '../../operators/steps.js'
 import { applyStep } from '../../operators/steps.js'
-import type { Chosen, RowContext } from '../../transform/field.js'
 import { Canvas } from '../../transform/picture/canvas.js'
 import { compileImage, compileMask } from '../../transform/picture/image.js'
 import { openPicture } from '../../transform/picture/open-picture.js'
@@ -194,6 +194,8 @@ function fieldOf(parts: Partial<NormalField> & { dtype?: Dtype; shape: number[] 
   }
 }
 
+const chosenIn = ({ chosen }: RowContext): Chosen => chosen.get('image') as Chosen
+
 function contextOf(work: Workspace, position = 5): RowContext {
   const chosen = new Map<string, Chosen>()
   return {
@@ -235,7 +237,7 @@ describe('an image program', () => {
       const { width, height } = imageInfo(bytes)
       expect(context.chosen.get('image')).toMatchObject({ width, height })
       let picture = decodeImage(bytes, imageInfo(bytes), { channels: 3 }, work)
-      for (const step of context.chosen.get('image')!.steps) picture = stepByStep(step, picture, work)
+      for (const step of chosenIn(context).steps) picture = stepByStep(step, picture, work)
       const at = work.take(size)
       twin.placePicture(
         ...([work.u8, picture, { x: 0, y: 0, width: 24, height: 24 }] as const),
@@ -275,7 +277,7 @@ describe('an image program', () => {
     const context = contextOf(Workspace.alone())
     const field = fieldOf({ shape: [16, 16, 3], dtype: 'f32', apply })
     const made = row(field, 16 * 16 * 12, npy([16, 16, 3], noise(16 * 16 * 3)), context)
-    const erase = context.chosen.get('image')!.steps.find(step => step.do === 'erase')
+    const erase = chosenIn(context).steps.find(step => step.do === 'erase')
     if (erase?.do !== 'erase') throw new Error('nothing was erased')
     const floats = new Float32Array(made.buffer)
     const first = (erase.y * 16 + erase.x) * 3
@@ -380,5 +382,5 @@ it('chooses the same steps whichever field is asked first', () => {
   const steps = chooseSteps(apply, { width: 40, height: 30 }, random)
   const context = contextOf(Workspace.alone())
   row(fieldOf({ shape: [24, 24, 3], apply }), 24 * 24 * 3, npy([30, 40], noise(1200)), context)
-  expect(context.chosen.get('image')!.steps).toEqual(steps)
+  expect(chosenIn(context).steps).toEqual(steps)
 })

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { DTYPES, elements } from '../../../core/basics/dtype.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { FieldJson } from '../../../core/define/types.js'
+import type { DenseProgram, FieldValue, UserMap } from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { compileField } from '../../transform/compile.js'
-import type { DenseProgram, FieldValue, UserMap } from '../../transform/field.js'
+import { compileField } from './compile-field.js'
 
 function made(json: FieldJson, value: FieldValue, map?: UserMap): unknown[] {
   const feed = normalizeFeed({ source: { tar: 'a.tar' }, fields: { x: json }, batch: 2 }, '/')

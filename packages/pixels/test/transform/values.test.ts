@@ -13,10 +13,15 @@ import {
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { normalizeFeed } from '../../../core/define/normalize.js'
 import type { FieldJson } from '../../../core/define/types.js'
+import type {
+  DenseProgram,
+  FieldValue,
+  RowContext,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { Workspace } from '../../../core/system/memory/workspace.js'
-import { compileField } from '../../transform/compile.js'
-import type { DenseProgram, FieldValue, RowContext, VaryingProgram } from '../../transform/field.js'
 import { putArray } from '../../transform/plain/put-array.js'
+import { compileField } from './compile-field.js'
 
 interface Cast {
   source: StoredDtype
@@ -319,6 +324,10 @@ describe('fields that take arrays', () => {
         length: 3,
         data: wide,
       })
+    const pairs = { as: 'npy' as const, dtype: 'u8' as const, shape: [8, 2], ragged: { max: 8 } }
+    for (const shape of [[0], [0, 0], [0, 2]])
+      expect(varying(pairs, { dtype: 'u8', shape, tiles: [{ data: new Uint8Array(0) }] }).length).toBe(0)
+    expect(() => varying(pairs, { dtype: 'u8', shape: [0, 3], tiles: [] })).toThrow('has shape [0, 3]')
     const corners = {
       dtype: 'i32' as const,
       shape: [1, 4],

@@ -8,10 +8,10 @@
  */
 
 import { DecodeError } from '../../../core/basics/errors.js'
+import { isNpy } from '../../../core/basics/npy/file.js'
 import { framesOf } from '../../../core/codec/zstd.js'
 import type { DeviceCodec } from '../../../core/define/making.js'
 import type { Compression } from '../../../core/define/types.js'
-import { isNpy } from '../../decode/array/npy.js'
 import { peekDeflate } from '../../decode/compressed/decompress.js'
 import { singleBlock } from '../../decode/compressed/lz4.js'
 

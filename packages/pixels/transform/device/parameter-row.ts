@@ -6,6 +6,8 @@
  *
  * Its words are those of parameter-words.ts; `packages/pixels/test/transform/twins/picture.ts` is the plain version of what the kernel does with them.
  */
+import { MillraceError } from '../../../core/basics/errors.js'
+import type { DevicePicture, SlotField } from '../../../core/define/making.js'
 import type { Arg } from '../../operators/step.js'
 import type { Mixing } from '../mix/mix.js'
 import type { Mosaic } from '../mix/mosaic.js'
@@ -49,6 +51,12 @@ export class RowWriter {
       }
     }
   }
+}
+
+/** What a picture field is on the device. */
+export function pictureOf({ name, device }: SlotField): DevicePicture {
+  if (device?.kind === 'picture') return device
+  throw new MillraceError(`field "${name}" is not finished on the device`)
 }
 
 /** Notes in every row of a batch how it is mixed. */

@@ -4,18 +4,19 @@
  * included, and goes as finished pixels: only the CPU's decoder says that a picture is bad.
  */
 
-import { DecodeError, MillraceError } from '../../../core/basics/errors.js'
+import { DecodeError } from '../../../core/basics/errors.js'
+import type { BatchFacts } from '../../../core/define/kind.js'
 import type { DevicePicture, PictureShare, SlotField } from '../../../core/define/making.js'
 import type { NormalFeed, NormalField } from '../../../core/define/types.js'
+import type { DenseProgram, RowContext } from '../../../core/engine/make/program.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
 import { mostSteps } from '../../operators/choose.js'
 import type { Step } from '../../operators/steps.js'
-import type { DenseProgram, RowContext } from '../field.js'
 import { Canvas } from '../picture/canvas.js'
-import { bytesOf, checkSize, choosePicture, isOneChannel } from '../picture/image.js'
+import { bytesOf, checkSize, choosePicture, isOneChannel, type PictureContext } from '../picture/image.js'
 import { type OpenedPicture, openPicture, type Uploadable } from '../picture/open-picture.js'
 import { compileValues, type Statistics } from '../place/values.js'
-import { RowWriter } from './parameter-row.js'
+import { pictureOf, RowWriter } from './parameter-row.js'
 import { Form, HEADER_WORDS, MOST_MIXES, OP_WORDS, Word } from './parameter-words.js'
 import {
   mostOps,
@@ -36,14 +37,6 @@ const MOST_BYTES = 2 ** 29
 
 /** The form in which a finished picture on the CPU's side goes to the device. */
 const BYTES = compileValues('u8', 3)
-
-/** What decides how much room a picture's file gets. */
-export interface BatchFacts {
-  /** Rows of a batch. */
-  rows: number
-  /** Of a sample, as far as the source knows. */
-  meanBytes?: number | undefined
-}
 
 /** Why a picture is made on the CPU although the device could be asked; undefined when it need not be. */
 export function staysOnCpu(field: NormalField, feed: NormalFeed): string | undefined {
@@ -85,12 +78,6 @@ export function pictureForDevice(
   const room = Math.min(most, Math.max(finished, GENEROUS * (meanBytes ?? USUAL_BYTES)))
   const bytes = Math.ceil((device.words * 4 + room) / ALIGN) * ALIGN
   return { name: field.name, dtype: 'u8', shape: [bytes], form: 'dense', device }
-}
-
-/** What a picture field is on the device. */
-export function pictureOf({ name, device }: SlotField): DevicePicture {
-  if (device?.kind === 'picture') return device
-  throw new MillraceError(`field "${name}" is not finished on the device`)
 }
 
 /** Pictures are shared out in runs of so many positions: what is decoded here goes to the device in few copies. */
@@ -146,7 +133,8 @@ export function redoPicture(field: NormalField, layout: SlotField, at: number, c
   const bytes = work.u8.slice(at + words * 4, at + words * 4 + before[Word.Bytes])
   const [x, y, width, height] = before.subarray(Word.Crop)
   const recalled = width === 0 ? null : ({ do: 'crop', x, y, width, height, centred: true } as const)
-  compileDevicePicture(field, layout, { cpuShare: 1 }).run(bytes, at, { ...context, recalled })
+  const again: PictureContext = { ...context, recalled }
+  compileDevicePicture(field, layout, { cpuShare: 1 }).run(bytes, at, again)
   const after = writer.header(work.memory, at)
   after[Word.Mixes] = before[Word.Mixes]
   after.set(before.subarray(Word.Mix), Word.Mix)

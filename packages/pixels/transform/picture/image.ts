@@ -4,13 +4,14 @@
  */
 
 import { isTiled, type TiledArray } from '../../../core/basics/array.js'
-import { DecodeError, MillraceError } from '../../../core/basics/errors.js'
+import { DecodeError } from '../../../core/basics/errors.js'
 import type { SlotField } from '../../../core/define/making.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type { DenseProgram, FieldValue, RowContext } from '../../../core/engine/make/program.js'
 import { chooseSteps } from '../../operators/choose.js'
+import type { CropStep } from '../../operators/crop/step.js'
 import { applyErase } from '../../operators/randomErasing/step.js'
-import { moves, type Step } from '../../operators/steps.js'
-import type { DenseProgram, FieldValue, RowContext } from '../field.js'
+import { chosenBy, moves, type Step } from '../../operators/steps.js'
 import { compileValues, type Statistics, type Values } from '../place/values.js'
 import { Canvas } from './canvas.js'
 import { type OpenedPicture, openPicture } from './open-picture.js'
@@ -112,11 +113,16 @@ export function checkSize(width: number, height: number, room: { width: number; 
   )
 }
 
+/** A row that is made again without its sample has the crop that was chosen with a look at its boxes, null for none. */
+export interface PictureContext extends RowContext {
+  readonly recalled?: CropStep | null
+}
+
 /** The steps of this row, noted for followers: the followed field's geometry, if it follows one, then those of its own operators. */
 export function choosePicture(
   field: NormalField,
   source: OpenedPicture,
-  context: RowContext,
+  context: PictureContext,
 ): readonly Step[] {
   const { width, height } = source
   const followed = field.follow === undefined ? [] : movesOf(field, field.follow, source, context)
@@ -132,10 +138,7 @@ export function choosePicture(
 }
 
 function movesOf(field: NormalField, follow: string, source: OpenedPicture, context: RowContext): Step[] {
-  const followed = context.chosen.get(follow)
-  if (followed === undefined) {
-    throw new MillraceError(`field "${field.name}" is made before "${follow}", which it follows`)
-  }
+  const followed = chosenBy(field, follow, context)
   if (followed.width !== source.width || followed.height !== source.height) {
     throw new DecodeError(
       `picture is ${source.width}×${source.height}, but "${follow}", which it follows, is ` +

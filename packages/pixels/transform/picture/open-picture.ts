@@ -6,11 +6,11 @@
 
 import { isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
+import { decodeNpy, isNpy } from '../../../core/basics/npy/file.js'
+import { type PlainArray, plainArray } from '../../../core/basics/plain-array.js'
 import type { NormalField } from '../../../core/define/types.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
 import type { Workspace } from '../../../core/system/memory/workspace.js'
-import { decodeNpy, isNpy } from '../../decode/array/npy.js'
-import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { decodeImage, type ImageInfo, imageInfo, MAX_PIXELS } from '../../decode/picture/image.js'
 import type { Box, Picture } from '../../decode/picture/picture.js'
 

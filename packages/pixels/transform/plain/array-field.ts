@@ -5,16 +5,23 @@
 import { isFloatDtype, isTiled, sameShape, type TiledArray } from '../../../core/basics/array.js'
 import { DTYPES, type Dtype, elements } from '../../../core/basics/dtype.js'
 import { DecodeError } from '../../../core/basics/errors.js'
+import { isNpy, openNpy } from '../../../core/basics/npy/file.js'
+import { landed, type PlainArray, plainArray } from '../../../core/basics/plain-array.js'
 import { tooLong } from '../../../core/define/limits.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type {
+  DenseProgram,
+  FieldValue,
+  Placed,
+  RowContext,
+  UserMap,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
 import { jsonArray } from '../../decode/array/json-array.js'
-import { isNpy, openNpy } from '../../decode/array/npy.js'
-import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
-import type { DenseProgram, FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
 import { arrayOpsOf } from './array-ops.js'
 import { mapped } from './mapped.js'
-import { landed, putArray } from './put-array.js'
+import { putArray } from './put-array.js'
 import { unpacker } from './unpack.js'
 
 export function compileArray(field: NormalField, map?: UserMap): DenseProgram {
@@ -57,6 +64,9 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
   const unpack = unpacker(field)
   const ops = arrayOpsOf(field)
   const place = (given: TiledArray, context: RowContext): Placed | Promise<Placed> => {
+    // An empty list says nothing of the axes behind the first.
+    if (shape.length > 0 && given.shape.length > 0 && given.shape.every(n => n === 0))
+      return { at: context.room?.(0) ?? context.work.take(0), length: 0 }
     const array = ops === undefined ? given : ops.move(given, context)
     if (array.shape.length === 0 || !sameShape(array.shape.slice(1), shape)) {
       throw new DecodeError(

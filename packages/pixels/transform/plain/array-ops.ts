@@ -3,7 +3,7 @@ import type { TiledArray } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import type { Random } from '../../../core/basics/random.js'
 import type { NormalField, NormalOp } from '../../../core/define/types.js'
-import type { RowContext } from '../field.js'
+import type { RowContext } from '../../../core/engine/make/program.js'
 import { bordered, cropped, flipped, turned } from './array-views.js'
 
 export interface ArrayOps {

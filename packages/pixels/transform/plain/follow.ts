@@ -10,16 +10,16 @@
  */
 
 import { DTYPES } from '../../../core/basics/dtype.js'
-import { DecodeError, MillraceError } from '../../../core/basics/errors.js'
+import { DecodeError } from '../../../core/basics/errors.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type { FieldValue, Placed, RowContext, VaryingProgram } from '../../../core/engine/make/program.js'
 import { decodeBoxes } from '../../decode/array/boxes.js'
 import { decodePoints } from '../../decode/array/points.js'
 import type { Rows } from '../../decode/array/rows.js'
 import type { CropStep } from '../../operators/crop/step.js'
 import { hasMiddle } from '../../operators/iouCrop/operator.js'
 import type { Motion, Size, Thing } from '../../operators/step.js'
-import { factsOf, sizeAfter } from '../../operators/steps.js'
-import type { Chosen, FieldValue, Placed, RowContext, VaryingProgram } from '../field.js'
+import { type Chosen, chosenBy, factsOf, sizeAfter } from '../../operators/steps.js'
 import { arrayOf, encoder } from './encode.js'
 
 /** The rows for which `keep` holds once it has changed them in place. */
@@ -129,16 +129,10 @@ function compileRows(
             `give it shape [n, ${rows.columns}], or add the missing labels to the data`,
         )
       }
-      return write(follow(rows, chosenBy(field, context)), field, context)
+      const chosen = field.follow === undefined ? undefined : chosenBy(field, field.follow, context)
+      return write(follow(rows, chosen), field, context)
     },
   }
-}
-
-function chosenBy(field: NormalField, context: RowContext): Chosen | undefined {
-  if (field.follow === undefined) return undefined
-  const chosen = context.chosen.get(field.follow)
-  if (chosen !== undefined) return chosen
-  throw new MillraceError(`field "${field.name}" is made before "${field.follow}", which it follows`)
 }
 
 /** Leaves the rows in the workspace, in the field's dtype; columns beyond the field's own are left out. */

@@ -1,6 +1,6 @@
 /** A function of the user's on the value of one field. */
 import type { NormalField, NormalOp } from '../../../core/define/types.js'
-import type { RowContext, UserMap } from '../field.js'
+import type { RowContext, UserMap } from '../../../core/engine/make/program.js'
 
 /** The random source of a field's own function is keyed like any operator's. */
 const MAP: NormalOp = { name: 'map', ordinal: 0, params: {} }

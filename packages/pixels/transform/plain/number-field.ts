@@ -3,14 +3,15 @@ import { isFloatDtype, isTiled, type TiledArray } from '../../../core/basics/arr
 import { DTYPES, type Dtype, elements } from '../../../core/basics/dtype.js'
 import { READERS } from '../../../core/basics/element.js'
 import { DecodeError } from '../../../core/basics/errors.js'
-import type { NormalizeParams } from '../../../core/define/operators/number.js'
+import { isNpy, openNpy } from '../../../core/basics/npy/file.js'
+import { plainArray } from '../../../core/basics/plain-array.js'
+import { trimBlanks } from '../../../core/basics/trim.js'
 import type { NormalField, NormalOp } from '../../../core/define/types.js'
-import { isNpy, openNpy } from '../../decode/array/npy.js'
-import { plainArray } from '../../decode/array/plain-array.js'
+import type { DenseProgram, FieldValue, RowContext, UserMap } from '../../../core/engine/make/program.js'
 import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
 import { decodeText, shown } from '../../decode/text/text.js'
-import type { DenseProgram, FieldValue, RowContext, UserMap } from '../field.js'
+import type { NormalizeParams } from '../../kinds/number-operators.js'
 import { arrayOf, encoder, rangeOf } from './encode.js'
 import { mapped } from './mapped.js'
 import { putArray } from './put-array.js'
@@ -108,7 +109,7 @@ export function singleNumber(value: FieldValue): number {
 /** The name of a class: text, a number, or an array of one integer. */
 export function classNameOf(value: FieldValue): string {
   if (value instanceof Uint8Array && isNpy(value)) return classNameOf(openNpy(value))
-  if (!isTiled(value)) return decodeText(value).trim()
+  if (!isTiled(value)) return trimBlanks(decodeText(value))
   checkScalar(value, 'class')
   return String(scalarOf(value))
 }

@@ -7,14 +7,15 @@
  *
  * The pieces stay in the processor's cache between the two passes.
  */
-import { countOf, isFloatDtype, isRead, type Tile, type TiledArray } from '../../../core/basics/array.js'
+import { countOf, isFloatDtype, type Tile, type TiledArray } from '../../../core/basics/array.js'
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { READERS } from '../../../core/basics/element.js'
-import { DecodeError, MillraceError } from '../../../core/basics/errors.js'
+import { DecodeError } from '../../../core/basics/errors.js'
+import { togetherToTheEnd } from '../../../core/basics/maybe.js'
+import { checkCount, reading } from '../../../core/basics/plain-array.js'
+import { eachRun, gather, type Walk, walkTile } from '../../../core/basics/tile-walk.js'
+import type { RowContext } from '../../../core/engine/make/program.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
-import { checkCount } from '../../decode/array/plain-array.js'
-import { eachRun, gather, type Walk, walkTile } from '../../decode/array/tile-walk.js'
-import type { RowContext } from '../field.js'
 import { CONVERT_CODES } from '../kernels/codes.js'
 import { kernel } from '../kernels/load.js'
 
@@ -44,7 +45,11 @@ export function putArray(
     shape,
     walks.reduce((sum, walk) => sum + walk.count, 0),
   )
-  return together(tiles, (tile, i) => putTile(array, tile, walks[i], dtype, at, context))
+  if (tiles.length === 1) return putTile(array, only, walks[0], dtype, at, context)
+  const pending = togetherToTheEnd(
+    tiles.map((tile, i) => () => putTile(array, tile, walks[i], dtype, at, context)),
+  )
+  if (pending instanceof Promise) return pending.then(() => undefined)
 }
 
 /** Whether a tile is the array as it will lie in the slot. */
@@ -52,28 +57,6 @@ function isPlain(tile: Tile, bytes: number): tile is Tile<Uint8Array> {
   const { data, at, shape, strides, bigEndian } = tile
   const asItIs = at === undefined && shape === undefined && strides === undefined && bigEndian !== true
   return asItIs && data instanceof Uint8Array && data.length === bytes
-}
-
-/** Does all of the work, at once where it can. When it has failed, nothing of it goes on: the memory may serve others then. */
-function together<T>(
-  items: readonly T[],
-  work: (item: T, i: number) => void | Promise<void>,
-): void | Promise<void> {
-  const pending: Promise<void>[] = []
-  try {
-    items.forEach((item, i) => {
-      const later = work(item, i)
-      if (later) pending.push(later)
-    })
-  } catch (error) {
-    if (pending.length === 0) throw error
-    pending.push(Promise.reject(error))
-  }
-  if (pending.length === 0) return
-  return Promise.allSettled(pending).then(ends => {
-    const failed = ends.find(end => end.status === 'rejected')
-    if (failed) throw failed.reason
-  })
 }
 
 function putTile(
@@ -97,28 +80,6 @@ function putTile(
   const read = reading(context.read)(data, landed)
   if (!read) return convertTile(array, tile, landed, walk, dtype, at, context)
   return read.then(() => convertTile(array, tile, landed, walk, dtype, at, context))
-}
-
-/** The same array with all of its bytes: for those who can't do without. */
-export function landed(
-  array: TiledArray,
-  read: RowContext['read'],
-): TiledArray<Uint8Array> | Promise<TiledArray<Uint8Array>> {
-  if (isRead(array)) return array
-  const tiles: Tile<Uint8Array>[] = []
-  const all = { ...array, tiles }
-  const pending = together(array.tiles, tile => {
-    if (tile.data instanceof Uint8Array) return void tiles.push({ ...tile, data: tile.data })
-    const data = new Uint8Array(tile.data.length)
-    tiles.push({ ...tile, data })
-    return reading(read)(tile.data, data)
-  })
-  return pending ? pending.then(() => all) : all
-}
-
-function reading(read: RowContext['read']): NonNullable<RowContext['read']> {
-  if (read !== undefined) return read
-  throw new MillraceError('an array that is not read yet was given where nothing can be read')
 }
 
 function convertTile(

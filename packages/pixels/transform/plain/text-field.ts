@@ -2,14 +2,20 @@
 import { isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { elements } from '../../../core/basics/dtype.js'
 import { DecodeError } from '../../../core/basics/errors.js'
+import { isNpy, openNpy } from '../../../core/basics/npy/file.js'
+import { type PlainArray, plainArray } from '../../../core/basics/plain-array.js'
 import { tooLong } from '../../../core/define/limits.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type {
+  FieldValue,
+  Placed,
+  RowContext,
+  UserMap,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { copyInto } from '../../../core/system/memory/copy.js'
-import { isNpy, openNpy } from '../../decode/array/npy.js'
-import { type PlainArray, plainArray } from '../../decode/array/plain-array.js'
 import { decodeJson, jsonText } from '../../decode/text/json.js'
 import { checkText, decodeText, shown } from '../../decode/text/text.js'
-import type { FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
 import { mapped } from './mapped.js'
 import { unpacker } from './unpack.js'
 

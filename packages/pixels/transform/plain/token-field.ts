@@ -5,8 +5,14 @@ import { DecodeError } from '../../../core/basics/errors.js'
 import { tokenizing } from '../../../core/define/operators/text.js'
 import type { Tokenizer } from '../../../core/define/tokenizer.js'
 import type { NormalField } from '../../../core/define/types.js'
+import type {
+  FieldValue,
+  Placed,
+  RowContext,
+  UserMap,
+  VaryingProgram,
+} from '../../../core/engine/make/program.js'
 import { shown } from '../../decode/text/text.js'
-import type { FieldValue, Placed, RowContext, UserMap, VaryingProgram } from '../field.js'
 import { arrayOf } from './encode.js'
 import { mapped } from './mapped.js'
 
@@ -23,8 +29,16 @@ export function compileTokens(field: NormalField, tokenizer: Tokenizer, map?: Us
   }
 }
 
+/** The tokens of a text that stands for missing ones. */
+export function missingTokens(field: NormalField, tokenizer: Tokenizer): VaryingProgram['missing'] {
+  if (field.missing === undefined) return undefined
+  const rowOf = tokenRows(field, tokenizer)
+  const text = new TextEncoder().encode(String(field.missing))
+  return context => rowOf(text, context)
+}
+
 /** Makes rows of texts. */
-export function tokenRows(
+function tokenRows(
   field: NormalField,
   tokenizer: Tokenizer,
 ): (text: Uint8Array, context: RowContext) => Placed {

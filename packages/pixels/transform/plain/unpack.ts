@@ -1,10 +1,10 @@
 /** Takes the compression off a column's bytes, within what the field can hold. */
 
 import { DTYPES, elements } from '../../../core/basics/dtype.js'
+import { MOST_HEADER } from '../../../core/basics/npy/file.js'
 import type { NormalField } from '../../../core/define/types.js'
-import { MOST_HEADER } from '../../decode/array/npy.js'
+import type { FieldValue } from '../../../core/engine/make/program.js'
 import { decompress, type Size } from '../../decode/compressed/decompress.js'
-import type { FieldValue } from '../field.js'
 
 /** Elements of an array may be stored as wide as this, wider than the field's. */
 const WIDEST = 8

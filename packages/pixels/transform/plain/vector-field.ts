@@ -2,12 +2,12 @@
 import { isRead, isTiled, type TiledArray } from '../../../core/basics/array.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import { after, type Maybe, together } from '../../../core/basics/maybe.js'
+import { landed } from '../../../core/basics/plain-array.js'
 import { missingNumber } from '../../../core/define/check/missing.js'
 import type { NormalField } from '../../../core/define/types.js'
-import type { Columns, FieldValue, RowContext, WideProgram } from '../field.js'
+import type { Columns, FieldValue, RowContext, WideProgram } from '../../../core/engine/make/program.js'
 import { arrayOf, encoder } from './encode.js'
 import { checker, compileNumberOps, singleNumber } from './number-field.js'
-import { landed } from './put-array.js'
 
 /**
  * Nothing, an empty cell and NaN have no value: what `missing` says is written there as it is, and without it the sample is bad.

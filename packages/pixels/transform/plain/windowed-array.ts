@@ -4,7 +4,7 @@ import { DTYPES } from '../../../core/basics/dtype.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import type { RowWindow } from '../../../core/define/making.js'
 import type { NormalField } from '../../../core/define/types.js'
-import type { DenseProgram } from '../field.js'
+import type { DenseProgram } from '../../../core/engine/make/program.js'
 import { cropped } from './array-views.js'
 import { putArray } from './put-array.js'
 

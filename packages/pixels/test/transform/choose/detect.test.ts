@@ -22,16 +22,14 @@ const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../../../test/golden/transforms/${name}`, import.meta.url), 'utf8'))
 const golden: Record<string, Chosen> = read('detect.json')
 const lists: number[][] = read('follow.json').boxes
-const boxes: Rows = { count: lists.length, columns: 4, values: Float64Array.from(lists.flat()) }
-const none: Rows = { count: 0, columns: 4, values: new Float64Array(0) }
 const size = { width: 48, height: 40 }
 
-function choices(apply: OpJson[], count: number, of = boxes): Step[][] {
+function choices(apply: OpJson[], count: number, of = lists): Step[][] {
   const ops = normalOps(apply, 'apply')
   return Array.from({ length: count }, (_, position) => {
     const random = ({ name, ordinal }: { name: string; ordinal: number }) =>
       new Random().key(1, 0, position, operatorKey('image', name, ordinal))
-    return chooseSteps(ops, size, random, { boxes: () => of })
+    return chooseSteps(ops, size, random, { other: (_, use) => use(JSON.stringify(of)) })
   })
 }
 
@@ -89,14 +87,14 @@ describe('iouCrop', () => {
   it('looks at boxes where the steps before have moved them', () => {
     const small: Rows = { count: 1, columns: 4, values: Float64Array.of(0, 0, 8, 8) }
     const apply = [{ flip: { p: 1 } }, { iouCrop: { overlaps: [0] } }]
-    for (const steps of choices(apply, 200, small)) {
+    for (const steps of choices(apply, 200, [[0, 0, 8, 8]])) {
       const [, crop] = steps as [Step, CropStep]
       expect(crop.x + crop.width).toBeGreaterThan(44)
       expect(followBoxes(small, { ...size, steps }, 0).count).toBe(1)
     }
   })
   it('leaves a picture without boxes as it is, and ends where no crop will do', () => {
-    expect(choices([{ iouCrop: {} }], 30, none).flat()).toEqual([])
+    expect(choices([{ iouCrop: {} }], 30, []).flat()).toEqual([])
     expect(choices([{ iouCrop: { overlaps: [0.99], trials: 3 } }], 5).flat()).toEqual([])
   })
   it('overlaps a box by what was asked for', () => {

@@ -71,6 +71,7 @@ namespace OpCode {
   constexpr int PERMUTE = 18;
   constexpr int PERSPECTIVE = 19;
   constexpr int ELASTIC = 20;
+  constexpr int GAUSSIAN_NOISE = 21;
 }
 
 /** How a resize or a warp looks between pixels. */

@@ -7,6 +7,7 @@
 #include "elastic/step.cuh"
 #include "equalize/step.cuh"
 #include "gaussianBlur/step.cuh"
+#include "gaussianNoise/step.cuh"
 #include "grayscale/step.cuh"
 #include "invert/step.cuh"
 #include "pad/step.cuh"
@@ -36,6 +37,7 @@ __device__ inline Picture applyStep(Op op, Picture from, u8* tables, u8* to) {
     case OpCode::PERMUTE: return permute(op, from, to);
     case OpCode::PERSPECTIVE: return perspective(op, from, to);
     case OpCode::ELASTIC: return elastic(op, from, tables, to);
+    case OpCode::GAUSSIAN_NOISE: return gaussianNoise(op, from, to);
     default: return from;
   }
 }

@@ -1,11 +1,11 @@
 /** Builders of fields that are no pictures: numbers, text, arrays, and boxes or points in a picture. */
-import type { StoredDtype } from '../../basics/array.js'
-import type { Dtype } from '../../basics/dtype.js'
-import type { ArrayOpJson } from '../operators/array.js'
-import type { NormalizeJson, NumberOpJson } from '../operators/number.js'
-import type { TokenizeJson } from '../operators/text.js'
-import type { Compression, FieldJson } from '../types.js'
-import { Field, type Form, MappedField, missingJson, type TwoNumbers } from './field.js'
+import type { StoredDtype } from '../../core/basics/array.js'
+import type { Dtype } from '../../core/basics/dtype.js'
+import { Field, type Form, MappedField, missingJson, type TwoNumbers } from '../../core/define/build/field.js'
+import type { TokenizeJson } from '../../core/define/operators/text.js'
+import type { Compression, FieldJson } from '../../core/define/types.js'
+import type { ArrayOpJson } from '../kinds/array-operators.js'
+import type { NormalizeJson, NumberOpJson } from '../kinds/number-operators.js'
 
 type Ragged = NonNullable<FieldJson['ragged']>
 type Pad = NonNullable<FieldJson['pad']>

@@ -2,12 +2,12 @@
  * Operators of numbers (fields `as` int, float, vector): `normalize` and `clamp`, done in the order in which they are written, in
  * f64. A vector has a mean and a deviation for each of its columns; "standard" stands for those of the main source.
  */
-import { DefinitionError } from '../../basics/errors.js'
-import { at } from '../../basics/mistakes.js'
-import { either, isText, number, object, oneOf, type Parser, tuple } from '../../basics/shape.js'
-import { isFloat } from '../check/kinds.js'
-import type { FieldJson, NormalField, NormalOp } from '../types.js'
-import { parseValueOps, positive, statistics, type ValueOperator } from './array.js'
+import { DefinitionError } from '../../core/basics/errors.js'
+import { at } from '../../core/basics/mistakes.js'
+import { either, isText, number, object, oneOf, type Parser, tuple } from '../../core/basics/shape.js'
+import { isFloat } from '../../core/define/layout.js'
+import type { FieldJson, NormalOp } from '../../core/define/types.js'
+import { parseValueOps, positive, statistics, type ValueOperator } from './array-operators.js'
 
 /** An operator of numbers as it is written. */
 export type NumberOpJson = { normalize: NormalizeJson } | { clamp: readonly [number, number] }
@@ -39,9 +39,6 @@ const NUMBER_OPERATORS: Readonly<Record<'normalize' | 'clamp', ValueOperator>> =
   },
   clamp: { main: 'range', parse: object({ range }) as ValueOperator['parse'] },
 }
-
-export const takesNumberOps = (as: FieldJson['as']): boolean =>
-  as === 'int' || as === 'float' || as === 'vector'
 
 /** The operators of a field of numbers. */
 export function numberOps({ apply = [], map }: FieldJson, path: string): NormalOp[] {
@@ -85,22 +82,6 @@ export function isOpenOp({ name, params }: NormalOp): boolean {
   return name === 'normalize' && (params as NormalizeParams).statistics !== undefined
 }
 
-/** Whether the name of a column is a pattern: `f*`, `f?`, or `!id`, which takes away what others name. */
-export const isPattern = (name: string): boolean => /[*?]|^!/.test(name)
-
-/** Whether the main source has to be looked at to know what a field is. */
-export function isOpenField({
-  as,
-  from,
-  apply = [],
-  classes,
-}: Pick<NormalField, 'as' | 'from' | 'apply' | 'classes'>): boolean {
-  if (as === 'class') return classes === undefined
-  return takesNumberOps(as) && (apply.some(isOpenOp) || (as === 'vector' && from.some(isPattern)))
-}
-
-/** The columns of a field as they are written: of a vector all of them, of others alternatives. */
-export function writtenColumns({ as, from }: FieldJson): string[] {
-  if (as === 'vector') return typeof from === 'string' ? [from] : from
-  return (from as string).split('|').map(column => column.trim())
-}
+/** The same of operators as they are written, or in normal form: no other says this word. */
+export const hasOpenOp = (apply: readonly unknown[] = []): boolean =>
+  JSON.stringify(apply).includes('"standard"')

@@ -2,14 +2,14 @@
  * Builders of images and masks, `image('jpg').randomResizedCrop(224).flip().normalize('imagenet')`, with a method for each operator
  * of the registry; and the operators over whole batches. Each call gives a new builder.
  */
-import type { Dtype } from '../core/basics/dtype.js'
-import { type Default, isObject } from '../core/basics/shape.js'
-import type { BatchOperator } from '../core/define/build/feed.js'
-import { Field, type TwoNumbers } from '../core/define/build/field.js'
-import type { Kind, OpJson } from '../core/define/types.js'
-import type { OfBuilders, PictureOperator } from './operators/operator.js'
-import type { STATISTICS } from './operators/parameters.js'
-import { OPERATORS, type OperatorName, type OperatorOptions } from './operators/registry.js'
+import type { Dtype } from '../../core/basics/dtype.js'
+import { type Default, isObject } from '../../core/basics/shape.js'
+import type { BatchOperator } from '../../core/define/build/feed.js'
+import { Field, type TwoNumbers } from '../../core/define/build/field.js'
+import type { Kind, OpJson } from '../../core/define/types.js'
+import type { OfBuilders, PictureOperator } from '../operators/operator.js'
+import type { STATISTICS } from '../operators/parameters.js'
+import { OPERATORS, type OperatorName, type OperatorOptions } from '../operators/registry.js'
 
 /** The names of operators that images have, and masks too where they change no colours. */
 type NameOf<Colors extends boolean> = {

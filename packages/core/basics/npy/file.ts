@@ -2,20 +2,14 @@
  * NumPy's .npy: a header (basics/npy/front.ts), then the elements. Nothing is unpickled, and nothing is allocated beyond the
  * size of the input.
  */
-import {
-  bytesOfStored,
-  countOf,
-  type StoredDtype,
-  type Tile,
-  type TiledArray,
-} from '../../../core/basics/array.js'
-import { DecodeError } from '../../../core/basics/errors.js'
-import { npyElement } from '../../../core/basics/npy/element.js'
-import { readNpyFront } from '../../../core/basics/npy/front.js'
-import type { Descr } from '../../../core/basics/npy/header-text.js'
-import { type PlainArray, plainArray } from './plain-array.js'
+import { bytesOfStored, countOf, type StoredDtype, type Tile, type TiledArray } from '../array.js'
+import { DecodeError } from '../errors.js'
+import { type PlainArray, plainArray } from '../plain-array.js'
+import { npyElement } from './element.js'
+import { readNpyFront } from './front.js'
+import type { Descr } from './header-text.js'
 
-export { isNpy, MOST_HEADER } from '../../../core/basics/npy/front.js'
+export { isNpy, MOST_HEADER } from './front.js'
 
 /** The array of a .npy file, as it lies there: in its own order of bytes and of axes. */
 export function openNpy(bytes: Uint8Array): TiledArray<Uint8Array> {

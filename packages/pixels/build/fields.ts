@@ -2,7 +2,7 @@
  * Builders of fields that are no pictures: `int('cls')`. Each call gives a new builder.
  * A field begins with the column that it comes from; alternatives are separated by |, the first present is taken.
  */
-import type { Dtype } from '../../basics/dtype.js'
+import type { Dtype } from '../../core/basics/dtype.js'
 import {
   ArrayField,
   type NpyValue,

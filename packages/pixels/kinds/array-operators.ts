@@ -2,8 +2,8 @@
  * Operators of arrays (fields `as: "npy"`), in any number of dimensions. Sizes are those of the last axes, so that an array
  * with channels in front and its mask without them can have the same ones. Axes are counted from 0, or from the end: −1 is the last.
  */
-import { DefinitionError } from '../../basics/errors.js'
-import { at, unknownName, wrong } from '../../basics/mistakes.js'
+import { DefinitionError } from '../../core/basics/errors.js'
+import { at, unknownName, wrong } from '../../core/basics/mistakes.js'
 import {
   either,
   exactlyOne,
@@ -18,8 +18,8 @@ import {
   optional,
   type Parser,
   withDefault,
-} from '../../basics/shape.js'
-import type { FieldJson, NormalOp, OpJson } from '../types.js'
+} from '../../core/basics/shape.js'
+import type { FieldJson, NormalOp, OpJson } from '../../core/define/types.js'
 
 export const positive = number({ above: 0 })
 const probability = number({ min: 0, max: 1 })

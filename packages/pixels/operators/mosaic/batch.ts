@@ -1,8 +1,15 @@
 /** Mosaic over a closed slot: the image and all fields that follow it. */
 
-import type { Size } from '../../../pixels/operators/step.js'
-import { mosaicWords, writeMix } from '../../../pixels/transform/device/parameter-row.js'
-import { pictureOf } from '../../../pixels/transform/device/picture.js'
+import { DTYPES, type Dtype, elements } from '../../../core/basics/dtype.js'
+import { DefinitionError } from '../../../core/basics/errors.js'
+import { fillWith, padBytes } from '../../../core/batch/close.js'
+import type { FieldPlace } from '../../../core/batch/layout.js'
+import { Header, type Slot } from '../../../core/batch/slot.js'
+import { layoutOf } from '../../../core/define/layout.js'
+import type { BatchEffect } from '../../../core/define/operator.js'
+import type { NormalField } from '../../../core/define/types.js'
+import type { Workspace } from '../../../core/system/memory/workspace.js'
+import { mosaicWords, pictureOf, writeMix } from '../../transform/device/parameter-row.js'
 import {
   boxInPart,
   chooseMosaic,
@@ -12,39 +19,51 @@ import {
   partsOf,
   pointInPart,
   rowBefore,
-} from '../../../pixels/transform/mix/mosaic.js'
-import { DTYPES, elements } from '../../basics/dtype.js'
-import type { Random } from '../../basics/random.js'
-import { fillWith, padBytes } from '../../batch/close.js'
-import type { FieldPlace } from '../../batch/layout.js'
-import { Header, type Slot } from '../../batch/slot.js'
-import type { NormalField, NormalOp } from '../../define/types.js'
-import type { Workspace } from '../../system/memory/workspace.js'
-import type { Job } from '../plan/job.js'
+} from '../../transform/mix/mosaic.js'
+import { pickImage } from '../mix/batch.js'
+import type { Size } from '../step.js'
 
-/** Returns what is wrong with the batch as a whole, if anything. */
-export function mosaicSlot(
-  op: NormalOp,
-  { feed, layout }: Job,
-  slot: Slot,
-  work: Workspace,
-  random: Random,
-): string | undefined {
-  const leader = op.params.field as string
-  const size = sizeOf(layout.fields.find(({ name }) => name === leader)!)
-  const mosaic = chooseMosaic(op, size, random)
-  if (mosaic === undefined) return undefined
-  for (const [index, field] of feed.fields.entries()) {
-    if (field.name !== leader && field.follow !== leader) continue
-    work.reset()
-    const place = layout.fields[index]
-    if (place.form === 'dense') mosaicPictures(mosaic, place, size, slot, work)
-    else {
-      const problem = mosaicThings(mosaic, field, size, { place, index, slot, work })
-      if (problem !== undefined) return problem
+/** Elements in which boxes and points are moved. */
+const MOVED: readonly Dtype[] = ['f32', 'f64', 'i32']
+
+export const putTogether: BatchEffect = {
+  bind({ params }, fields, path) {
+    const field = pickImage(params.field as string, fields, path)
+    if (fields[field].follow !== undefined)
+      throw new DefinitionError(path, `"${field}" follows "${fields[field].follow}": name that one`)
+    for (const follower of Object.keys(fields)) {
+      if (fields[follower].follow !== field) continue
+      const { dtype, form, max } = layoutOf(follower, fields)
+      if (form === 'dense') continue
+      if (!MOVED.includes(dtype))
+        throw new DefinitionError(path, `"${follower}" must be of ${MOVED.join(', ')}, and is ${dtype}`)
+      if (max! < MOSAIC_ROWS)
+        throw new DefinitionError(path, `"${follower}" needs a max of ${MOSAIC_ROWS} or more, and has ${max}`)
     }
-  }
-  return undefined
+    return { ...params, field }
+  },
+  /** What follows has room for four samples in a row. */
+  layout: (layout, { params }, follow) =>
+    params.field === follow && layout.max !== undefined
+      ? { ...layout, each: Math.floor(layout.max / MOSAIC_ROWS) }
+      : layout,
+  run(op, { feed, layout, slot, work, random }) {
+    const leader = op.params.field as string
+    const size = sizeOf(layout.fields.find(({ name }) => name === leader)!)
+    const mosaic = chooseMosaic(op, size, random)
+    if (mosaic === undefined) return undefined
+    for (const [index, field] of feed.fields.entries()) {
+      if (field.name !== leader && field.follow !== leader) continue
+      work.reset()
+      const place = layout.fields[index]
+      if (place.form === 'dense') mosaicPictures(mosaic, place, size, slot, work)
+      else {
+        const problem = mosaicThings(mosaic, field, size, { place, index, slot, work })
+        if (problem !== undefined) return problem
+      }
+    }
+    return undefined
+  },
 }
 
 function sizeOf(place: FieldPlace): Size {

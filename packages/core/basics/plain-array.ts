@@ -4,10 +4,13 @@ import {
   countOf,
   isRead,
   type StoredDtype,
+  type Tile,
   type TiledArray,
-} from '../../../core/basics/array.js'
-import { READERS } from '../../../core/basics/element.js'
-import { DecodeError } from '../../../core/basics/errors.js'
+  type Unread,
+} from './array.js'
+import { READERS } from './element.js'
+import { DecodeError, MillraceError } from './errors.js'
+import { togetherToTheEnd } from './maybe.js'
 import { eachRun, gather, walkTile } from './tile-walk.js'
 
 export interface PlainArray {
@@ -47,6 +50,33 @@ export function plainArray(array: TiledArray): PlainArray {
     })
   })
   return { dtype, shape, data }
+}
+
+/** The same array with all of its bytes; `read` fills memory with those that were left where they are. */
+export function landed(
+  array: TiledArray,
+  read: ReadBytes | undefined,
+): TiledArray<Uint8Array> | Promise<TiledArray<Uint8Array>> {
+  if (isRead(array)) return array
+  const tiles: Tile<Uint8Array>[] = []
+  const all = { ...array, tiles }
+  const pending = togetherToTheEnd(
+    array.tiles.map(tile => () => {
+      if (tile.data instanceof Uint8Array) return void tiles.push({ ...tile, data: tile.data })
+      const data = new Uint8Array(tile.data.length)
+      tiles.push({ ...tile, data })
+      return reading(read)(tile.data, data)
+    }),
+  )
+  return pending instanceof Promise ? pending.then(() => all) : all
+}
+
+/** Fills `into` with bytes that were left where they are; a promise where that takes long. */
+export type ReadBytes = (range: Unread, into: Uint8Array) => void | Promise<void>
+
+export function reading(read: ReadBytes | undefined): ReadBytes {
+  if (read !== undefined) return read
+  throw new MillraceError('an array that is not read yet was given where nothing can be read')
 }
 
 /** Refuses tiles that leave elements out, or have some of them twice: what they leave out would be of an older row. */

@@ -2,8 +2,8 @@
  * How the elements of a tile lie in its data and in the array: the axes, without those of one element, and joined where
  * they can be gone through as one. Then a tile that lies in C order on both sides is one axis, which is one copy.
  */
-import { bytesOfStored, countOf, type StoredDtype, type Tile } from '../../../core/basics/array.js'
-import { SourceError } from '../../../core/basics/errors.js'
+import { bytesOfStored, countOf, type StoredDtype, type Tile } from './array.js'
+import { SourceError } from './errors.js'
 
 /** An axis: so many elements, each so many bytes further in the data, and so many elements further in the array. */
 export interface Axis {
