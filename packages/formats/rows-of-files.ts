@@ -1,4 +1,5 @@
 /** What sources of files have in common: which file holds a row, what the row is called, and where its bytes lie. */
+
 import type { NumberArray } from '../core/source/index/columns.js'
 import type { IndexFile } from '../core/source/index/file.js'
 import type { Layout } from '../core/source/layout.js'

@@ -2,6 +2,7 @@
  * Arrow files while a feed runs: which file holds a row, and the small columns of all files' indexes as one. Each index is mapped
  * when one of its rows is first asked for.
  */
+
 import type { Layout } from '../../core/source/layout.js'
 import type {
   Columns,

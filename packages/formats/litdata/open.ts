@@ -1,4 +1,5 @@
 /** Opens LitData: index.json names chunks, what the leaves of a sample are, and how they are compressed. */
+
 import { bytesOfStored } from '../../core/basics/array.js'
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'

@@ -1,4 +1,5 @@
 /** Opens .npz files: ZIP archives of .npy arrays. Members of other names are columns of bytes. */
+
 import { DecodeError } from '../../core/basics/errors.js'
 import { MOST_HEADER, readNpyFront } from '../../core/basics/npy/front.js'
 import { crc32 } from '../../core/codec/checksum.js'

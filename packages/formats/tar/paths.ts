@@ -1,6 +1,7 @@
 /**
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
+
 import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import {

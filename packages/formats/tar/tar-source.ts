@@ -2,6 +2,7 @@
  * Tar shards while a feed runs: which shard holds a row, and the columns of all shards' indexes as one. Each index is
  * mapped when one of its rows is first asked for. A sample is one range of its shard.
  */
+
 import { trimBlanks } from '../../core/basics/trim.js'
 import type { Columns, IndexColumn, Manifest, Need, Pieces, Present } from '../../core/source/source.js'
 import type { IndexedFile } from '../indexed-files.js'

@@ -3,7 +3,7 @@
 import { onThisClock } from '../../../core/spans/clock.js'
 import type { SpanRecord } from '../../../core/spans/reader.js'
 import { FIRST_OTHER_LANE } from '../../../core/spans/span-words.js'
-import { isWork } from '../../../observe/worker-spans.js'
+import { isWork } from '../../../observe/account/slices.js'
 import type { RunTimes } from './task.js'
 
 /** Pauses that are shorter (ms) don't divide a worker's work on a batch. */
