@@ -2,6 +2,7 @@
  * The index of the files below a folder: folders, names, sizes, times of change. `folder` and `files` find it or make it
  * here. It is good as long as no folder and no file in it was changed.
  */
+
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { inParallel } from '../../core/basics/parallel.js'

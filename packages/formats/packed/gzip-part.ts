@@ -2,6 +2,7 @@
  * Decompresses a part of a file of gzip or zlib, from a deflate block on. A block may begin within a byte, and zlib begins with whole
  * bytes. So a few empty blocks are put in front whose bits end where the block begins.
  */
+
 import { constants, type InflateRaw, inflateRawSync } from 'node:zlib'
 import { DecodeError } from '../../core/basics/errors.js'
 import { headerBytes } from './gzip-scan.js'

@@ -2,6 +2,7 @@
  * Decompresses a gzip file (RFC 1952) of any size once, from its beginning, and tells where its deflate blocks begin. From there
  * decompression can begin again (gzip-part.ts). Members follow one another; their checksums are compared.
  */
+
 import { crc32 } from 'node:zlib'
 import { DecodeError } from '../../core/basics/errors.js'
 import { adler32 } from '../../core/codec/checksum.js'

@@ -2,6 +2,7 @@
  * Looks up the files that the paths of a table lead to, once: names, sizes and times, in an index. A path is relative to the folder of
  * the table's file, and leads out of neither this nor the root that the definition gives (shared/within.ts).
  */
+
 import { createHash } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'

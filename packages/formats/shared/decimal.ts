@@ -1,5 +1,4 @@
 /** Decimals, which files keep as an integer and a scale: each becomes the f64 that is nearest to it. */
-
 /** Powers of ten up to this are exact in f64. */
 const EXACT_POWER = 22
 

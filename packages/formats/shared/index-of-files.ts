@@ -1,4 +1,5 @@
 /** The indexes of many data files: those that are there at once, the others a few at a time. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inParallel } from '../../core/basics/parallel.js'
 import type { DataFile } from '../../core/source/find/data-files.js'

@@ -3,6 +3,7 @@
  * single file has to be opened before the first batch: one look at each file and at each index shows whether the manifest
  * still holds. If anything differs, the source is opened as if there were no such file, and the manifest is kept anew.
  */
+
 import { createHash } from 'node:crypto'
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -2,6 +2,7 @@
  * The objects of a store as a list of files: sorted by relative path, byte by byte, and collected as columns, as a walk over a
  * local folder collects them. Folders are the parts of names before a slash.
  */
+
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import { prefixOf } from '../../core/source/find/names.js'

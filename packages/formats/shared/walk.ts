@@ -3,6 +3,7 @@
  * which folder, which name, how large. Folders are read as streams. The caller decides which files are taken, hidden ones
  * too.
  */
+
 import { createHash, type Hash } from 'node:crypto'
 import { type Dir, type Dirent, type Stats, statSync } from 'node:fs'
 import { opendir } from 'node:fs/promises'

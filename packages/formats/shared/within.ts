@@ -3,6 +3,7 @@
  * states them, or in the `root` that the definition gives for it, however they are written (docs/troubleshoot.md). Links in the file system are
  * followed; those that lead out are counted.
  */
+
 import { lstatSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'

@@ -2,7 +2,6 @@
  * The index of one tar shard (index/of-file.ts says where it lies and how long it is good). It is built by a scan, or from
  * DALI's index if there is one that proves right.
  */
-
 import type { IndexHeader } from '../../core/source/index/file.js'
 import type { IndexedObject } from '../../core/source/index/indexed-object.js'
 import {
