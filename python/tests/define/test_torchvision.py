@@ -260,8 +260,4 @@ def test_all_problems_at_once():
         millrace.from_torchvision(v2.Compose([v2.FiveCrop(8), v2.Resize(8), v2.JPEG(50)]))
     assert len(caught.value.problems) == 2
     text = str(caught.value)
-    assert (
-        text.startswith("2 of 3 transforms can't be translated:")
-        and "FiveCrop" in text
-        and "JPEG" in text
-    )
+    assert text.startswith("2 of 3 transforms can't be translated:") and "FiveCrop" in text and "JPEG" in text

@@ -87,10 +87,9 @@ describe('JSON', () => {
 /** What is built, as an installed package: one file a module. */
 function install(name: string): void {
   cpSync(join(repository, 'build'), join(folder, name, 'dist'), { recursive: true })
-  const builders = ['fields', 'sources', 'feed'].map(part => `core/define/build/${part}`)
-  const parts = [...builders, 'formats/tar/format', 'pixels/build'].map(
-    part => `export * from './${part}.js'\n`,
-  )
+  const core = ['sources', 'feed'].map(part => `core/define/build/${part}`)
+  const pixels = ['fields', 'pictures'].map(part => `pixels/build/${part}`)
+  const parts = [...core, 'formats/tar/format', ...pixels].map(part => `export * from './${part}.js'\n`)
   write(`${name}/dist/index.js`, `import './all/registry.js'\n${parts.join('')}`)
   write(`${name}/package.json`, '{"name":"millrace","type":"module","exports":{".":"./dist/index.js"}}')
 }
