@@ -8,9 +8,10 @@
  * CPU time, rounds are interleaved and the median is printed, as the machine may be busy with other things.
  */
 
+import { decoderVersions } from '../build/core/deliver/stats.js'
 import { decompress, encodeJpeg } from '../build/core/system/codecs/turbojpeg.js'
 import { Workspace } from '../build/core/system/memory/workspace.js'
-import { decodeImage, decoderVersions, imageInfo } from '../build/pixels/decode/picture/image.js'
+import { decodeImage, imageInfo } from '../build/pixels/decode/picture/image.js'
 
 const SIZE = 224
 const COUNT = 256

@@ -1,5 +1,5 @@
 /** The process of one measurement of a workload. */
-import { serve } from '../../../build/tools/bench/measure/child-process.js'
+import { serve } from './child.mjs'
 import { measure } from './measure.mjs'
 
 serve(({ of, data, options }, told) =>

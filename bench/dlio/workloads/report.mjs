@@ -1,7 +1,7 @@
 /** What a run of a workload has found, in words. */
 
+import { partName } from '../../../build/observe/account/parts.js'
 import { bytes, count, ms, percent, rate, someCores } from '../../../build/observe/verdict/units.js'
-import { PART_NAMES } from '../../../build/tools/bench/compare/words.js'
 import { NOT_MLPERF } from './table.mjs'
 
 /** Parts below this share are not printed. */
@@ -68,7 +68,7 @@ function mostRows({ workload }, { accelerators, tried, stopped }) {
 function runRows({ workload }, m) {
   const { parts } = m.account
   const named = Object.keys(parts).filter(part => part !== 'ideal' && parts[part] >= LEAST)
-  const where = named.map(part => `${PART_NAMES[part]} ${percent(parts[part])}`).join(', ')
+  const where = named.map(part => `${partName(part)} ${percent(parts[part])}`).join(', ')
   const enough = m.sustained ? 'sustained' : 'not sustained'
   return [
     ['accelerators', `${m.accelerators}, ${counted(m.steps, 'step')} each, ${m.stepsPerEpoch} an epoch`],

@@ -7,6 +7,7 @@ import {
   boolean,
   type InputOf,
   integer,
+  isObject,
   number,
   object,
   oneOf,
@@ -189,7 +190,7 @@ export const OPTIONS = {
     python: { type: 'Optional[int]' },
   },
   state: {
-    shape: unchecked<State>(),
+    shape: single<State>('a state that was saved', isObject),
     sentence: 'go on from a saved state',
     python: { type: 'Optional[Mapping[str, Any]]' },
   },
@@ -382,7 +383,14 @@ export const OPTIONS = {
     removed: {
       of: ['bench'],
       valued: true,
-      instead: 'let CI look at the changes that millrace bench --baseline FILE --json prints',
+      instead: 'let CI look at baseline.pairs that millrace bench --baseline FILE --json prints',
+    },
+  },
+  profile: {
+    removed: {
+      of: ['bench'],
+      valued: true,
+      instead: 'the trainer sleeps --step-ms a step: give the mean of the steps there',
     },
   },
   maxDepth: {
@@ -418,7 +426,7 @@ export function removedText(given: string, { instead }: RemovedOption): string {
   return `${given} has no effect any more: ${instead}`
 }
 
-/** Gives a notice of each removed option that a function was given; by a warning, where nobody else is told. */
+/** Gives a notice of each removed option that a function was given; by a warning, where there is no other way. */
 export function noticeRemoved(taker: string, given: object, notice = warn): void {
   for (const [name, removed] of removedOf(taker)) if (name in given) notice(removedText(name, removed))
 }

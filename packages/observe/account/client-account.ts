@@ -6,10 +6,10 @@ import { freemem } from 'node:os'
 import type { ClientObserver, ServedRing } from '../../core/deliver/observer.js'
 import {
   type AccountRequest,
+  type LoopRecord,
+  type LoopStep,
   type LoopSums,
   StepMarks,
-  type ToldRecord,
-  type ToldStep,
 } from '../../core/deliver/serve/request.js'
 import { monotonicMs } from '../../core/spans/clock.js'
 import { SpanFile } from '../../core/spans/file.js'
@@ -160,7 +160,7 @@ export class ClientAccount implements ClientObserver {
   }
 
   /** Where spans are: the engine's here, the trainer's in its process. */
-  private source({ feeding }: ServedRing, records: ToldRecord[] | undefined): SpanSource | Unknown {
+  private source({ feeding }: ServedRing, records: LoopRecord[] | undefined): SpanSource | Unknown {
     const own = records && this.ofEngine(feeding.id)
     if (records === undefined || own === undefined) return this.spans.find(feeding.id)
     return { ...own, trainer: { reader: sentSpans(records), ring: 1 } }
@@ -192,7 +192,7 @@ function factsOf({ plan }: ServedRing['opened'], device: Facts['device']): Parti
 }
 
 /** Steps as accounts have them. */
-function sentSteps(told: readonly ToldStep[]): StepTimes[] {
+function sentSteps(told: readonly LoopStep[]): StepTimes[] {
   return told.map(([asked, supply, handOver, transfer, compute, samples, count, gc, mark]) => ({
     asked,
     supply,
@@ -208,7 +208,7 @@ function sentSteps(told: readonly ToldStep[]): StepTimes[] {
 }
 
 /** Reads what a client has sent. */
-function sentSpans(told: readonly ToldRecord[]): SpanReading {
+function sentSpans(told: readonly LoopRecord[]): SpanReading {
   const lane: LaneInfo = {
     lane: 0,
     kind: 'consumer',

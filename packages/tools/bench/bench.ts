@@ -20,7 +20,6 @@ import { type Asked, Grid, type Machine } from './grid/grid.js'
 import { RunFailed, startRun } from './measure/child.js'
 import { steadySeconds } from './measure/stages.js'
 import type { Length, RunAnswer, RunTask, RunTimes } from './measure/task.js'
-import type { Profile } from './profile.js'
 import { reportOf } from './report.js'
 import { choose } from './result/choose.js'
 import { BENCH_FILE, type BenchFile, type Header, writeBench } from './result/file.js'
@@ -35,9 +34,8 @@ const WARM_UP = 0.8
 export interface BenchOptions {
   /** What the feed is called in command lines. */
   feed: string
-  /** Length of a step (ms), or a recorded profile. */
+  /** Length of a step (ms). */
   stepMs: number
-  profile?: Profile
   asked: Asked
   rounds: number
   length: Length
@@ -45,13 +43,13 @@ export interface BenchOptions {
   out: string
   /** These configurations and no others: those of an earlier file. */
   only?: readonly Configuration[]
-  /** Told before the first run: may refuse to go on. */
+  /** Called before the first run: may refuse to go on by throwing. */
   begins: (header: Header, about: { configurations: number; seconds: number }) => void
-  /** Told how many runs are done, with the share of the present one, of how many. */
+  /** Called with the number of runs that are done, with the share of the present one, and of all. */
   progress: (done: number, of: number) => void
-  /** Told of a configuration that could not run. */
+  /** Called with a sentence about a configuration that could not run. */
   notice: (text: string) => void
-  /** Told how to end the present run at once, for Ctrl-C. */
+  /** Gets a function that ends the present run at once, for Ctrl-C. */
   running: (kill: () => void) => void
 }
 
@@ -151,7 +149,7 @@ class Bench {
       options: opening,
       setting: configuration,
       length: options.length,
-      steps: options.profile?.ms ?? [options.stepMs],
+      stepMs: options.stepMs,
     }
     const all =
       options.rounds * Math.max(this.configurations.length, options.only?.length ?? this.grid.estimate())
@@ -185,11 +183,10 @@ class Bench {
   }
 }
 
-function parametersOf({ stepMs, profile, rounds, length }: BenchOptions): Header['parameters'] {
+function parametersOf({ stepMs, rounds, length }: BenchOptions): Header['parameters'] {
   const { seconds, steps = null, epochs = null, skipEpoch } = length
   return {
-    stepMs: profile?.mean ?? stepMs,
-    profile: profile?.hash ?? null,
+    stepMs,
     rounds,
     seconds,
     steps,
@@ -199,10 +196,10 @@ function parametersOf({ stepMs, profile, rounds, length }: BenchOptions): Header
 }
 
 /** How long one run takes, about; of given steps at least that of the trainer. */
-function secondsOf({ length, stepMs, profile }: BenchOptions): number {
+function secondsOf({ length, stepMs }: BenchOptions): number {
   const { seconds, steps, epochs } = length
-  if (steps !== undefined) return START + WARM_UP + (steps * (profile?.mean ?? stepMs)) / 1000
-  return epochs === undefined ? START + WARM_UP + steadySeconds(seconds, profile?.mean ?? stepMs) : Number.NaN
+  if (steps !== undefined) return START + WARM_UP + (steps * stepMs) / 1000
+  return epochs === undefined ? START + WARM_UP + steadySeconds(seconds, stepMs) : Number.NaN
 }
 
 /** Takes the logs of an earlier bench away: they would look like this one's. */

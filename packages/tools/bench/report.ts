@@ -34,8 +34,9 @@ export function reportOf(file: BenchFile, times: ReadonlyMap<string, RunTimes>):
     versions: header.versions,
     date: new Date(header.time).toISOString(),
     headline: headlineOf(choice),
-    commands: choice === null ? [] : commandsOf(choice, best === usual),
-    cards: cardsOf(best, choice?.sure === true, named(choice?.cheapest), usual, baseline),
+    commands:
+      choice === null ? [] : [{ text: choice.command, about: best === usual ? NOTHING_GIVEN.slice(2) : '' }],
+    cards: cardsOf(best, choice?.sure === true, usual, baseline),
     runs: summaries.map(one => ({
       ...runOf(one, marks),
       ...(waited.includes(one) && {
@@ -106,30 +107,21 @@ function timelineOf(times: RunTimes | undefined): Partial<ReportRun> {
 }
 
 /** Which configurations have a name of their own. */
-function marksOf({ summary }: BenchFile): ReadonlyMap<string, string> {
+export function marksOf({ summary }: Pick<BenchFile, 'summary'>): ReadonlyMap<string, string> {
   const marks = new Map<string, string>()
   for (const { configuration } of summary?.configurations ?? [])
     if (configuration.role !== 'variation') marks.set(configuration.name, configuration.role)
   const { choice } = summary ?? {}
-  const add = (name: string | undefined, mark: string) => {
-    if (name === undefined) return
-    const was = marks.get(name)
-    marks.set(name, was === undefined ? mark : `${mark}, ${was}`)
+  if (choice?.sure) {
+    const was = marks.get(choice.best)
+    marks.set(choice.best, was === undefined ? 'best' : `best, ${was}`)
   }
-  if (choice?.cheapest !== choice?.best) add(choice?.cheapest, 'cheapest')
-  if (choice?.sure) add(choice.best, 'best')
   return marks
-}
-
-function commandsOf({ commands: { best, cheapest } }: Choice, isDefault: boolean): ReportData['commands'] {
-  const first = { text: best, about: isDefault ? NOTHING_GIVEN.slice(2) : '' }
-  return best === cheapest ? [first] : [first, { text: cheapest, about: '95 % of it for least' }]
 }
 
 function cardsOf(
   best: Summary | undefined,
   sure: boolean,
-  cheapest: Summary | undefined,
   usual: Summary | undefined,
   baseline: Summary | undefined,
 ): Card[] {
@@ -138,7 +130,6 @@ function cardsOf(
     if (one !== undefined && !titles.has(one)) titles.set(one, title)
   }
   add(best, sure ? 'Best' : best === usual ? 'Default' : 'Fastest')
-  add(cheapest, '95 % for least')
   add(usual, 'Default')
   add(baseline, 'Baseline')
   return [...titles].map(([one, title]) => {
@@ -189,32 +180,34 @@ function ratesOf(summaries: readonly Summary[], { parameters }: Header, best: Su
   }
 }
 
+/** What is shown of a configuration: figures by the titles of their columns, in the report and on the terminal. */
+export function figuresOf(one: Summary): [column: string, text: string][] {
+  const { configuration, samplesPerSecond: rate, au, wait, cpuSecondsPer1000, epochGapMs } = one
+  return [
+    ['configuration', configuration.name],
+    ['samples/s', count(rate.mean)],
+    ['min–max', `${count(rate.min)}–${count(rate.max)}`],
+    ['bytes/s', one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–'],
+    ['lost', au === null ? '–' : percent(one.lost.median)],
+    ['AU (DLIO)', au === null ? '–' : percent(au.dlio)],
+    ['AU (nominal)', au === null ? '–' : percent(au.nominal)],
+    ['wait p50', ms(wait.p50)],
+    ['p95', ms(wait.p95)],
+    ['p99', ms(wait.p99)],
+    ['max', ms(wait.max)],
+    ['first batch', ms(one.firstBatchMs.median)],
+    ['epoch gap', epochGapMs === null ? '–' : ms(epochGapMs.median)],
+    [
+      'CPU s / 1,000',
+      cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
+    ],
+    ['memory', bytes(one.peakBytes.median)],
+    ['verdict', verdictText(one)],
+  ]
+}
+
 function tableOf(summaries: readonly Summary[], marks: ReadonlyMap<string, string>): ReportData['table'] {
-  const rows = summaries.map(one => {
-    const { configuration, samplesPerSecond: rate, au, wait, cpuSecondsPer1000, epochGapMs } = one
-    const figures: [column: string, text: string][] = [
-      ['configuration', configuration.name],
-      ['samples/s', count(rate.mean)],
-      ['min–max', `${count(rate.min)}–${count(rate.max)}`],
-      ['bytes/s', one.bytesPerSecond.median > 0 ? `${bytes(one.bytesPerSecond.median)}/s` : '–'],
-      ['lost', au === null ? '–' : percent(one.lost.median)],
-      ['AU (DLIO)', au === null ? '–' : percent(au.dlio)],
-      ['AU (nominal)', au === null ? '–' : percent(au.nominal)],
-      ['wait p50', ms(wait.p50)],
-      ['p95', ms(wait.p95)],
-      ['p99', ms(wait.p99)],
-      ['max', ms(wait.max)],
-      ['first batch', ms(one.firstBatchMs.median)],
-      ['epoch gap', epochGapMs === null ? '–' : ms(epochGapMs.median)],
-      [
-        'CPU s / 1,000',
-        cpuSecondsPer1000 === null ? '–' : String(Number(cpuSecondsPer1000.median.toPrecision(3))),
-      ],
-      ['memory', bytes(one.peakBytes.median)],
-      ['verdict', verdictText(one)],
-    ]
-    return { figures, mark: marks.get(configuration.name) }
-  })
+  const rows = summaries.map(one => ({ figures: figuresOf(one), mark: marks.get(one.configuration.name) }))
   return {
     columns: rows[0]?.figures.map(([column]) => column) ?? [],
     rows: rows.map(({ figures, mark }) => ({
@@ -247,12 +240,7 @@ function factsOf({ machine, data, git, parameters: p, grid }: Header, file: Benc
     ['bytes of the source', data.sourceBytes === null ? '–' : bytes(data.sourceBytes)],
     ['feed: order, content', `${data.order}, ${data.content}`],
     ['batch', data.batch],
-    [
-      'training step',
-      p.stepMs === 0
-        ? 'none: the feed alone'
-        : `${ms(p.stepMs)}${p.profile === null ? '' : `, profile ${p.profile}`}`,
-    ],
+    ['training step', p.stepMs === 0 ? 'none: the feed alone' : ms(p.stepMs)],
     ['rounds', String(p.rounds)],
     [
       'length of a run',

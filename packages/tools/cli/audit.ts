@@ -22,7 +22,6 @@ import { encodeState, readState, type State } from '../../core/order/state.js'
 import type { Place } from '../../core/order/steps.js'
 import { writeWhole } from '../../core/system/files/draft.js'
 import { readRegular } from '../../core/system/files/regular.js'
-import { UsageError } from './command.js'
 
 /** Appends to a log of ids. */
 export class IdLog {
@@ -90,13 +89,6 @@ export function checkPlace(option: string, path: string | undefined, byRename: b
   } catch {
     throw refuse(`${written} can't be written`)
   }
-}
-
-/** A trace is written to a plain file, in the format that the end of its name says. */
-export function checkTrace(option: string, path: string | undefined): void {
-  checkPlace(option, path, false)
-  if (path !== undefined && !/\.(json|pfw)(\.gz)?$/.test(path))
-    throw new UsageError(`${option} ends in .json, .json.gz, .pfw or .pfw.gz, not as ${path} does`)
 }
 
 export function loadState(path: string): State {

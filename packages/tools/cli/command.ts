@@ -27,7 +27,7 @@ export interface Option {
   default?: string | number
   /** For processes of ours: the help does not show it. */
   hidden?: true
-  /** The least that a number may be, of whatever type; 0 unless told otherwise. */
+  /** The least that a number may be, of whatever type; 0 by default. */
   least?: number
   most?: number
 }
@@ -62,7 +62,7 @@ export type Values<O extends Record<string, Option>> = {
 export interface Outcome {
   json: object
   text: string
-  /** 0 unless told otherwise: the verb did what it was asked. */
+  /** 0 by default: the verb did what it was asked. */
   code?: number
 }
 

@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path'
 import type { TokensFeedJson } from '../../core/define/token-feed.js'
 import { Progress } from './progress.js'
-import { table } from './table.js'
+import { right, table } from './table.js'
 import { amount, bytes, count, counted, percent } from './units.js'
 
 const TOKENIZER = 'millrace-4k'
@@ -161,7 +161,6 @@ async function feedTrainer(
 }
 
 function tableOf(runs: readonly TextRun[]): string {
-  const right = (title: string) => ({ title, align: 'right' as const })
   return table(
     ['rows', ...['tokens/s at most', 'padding', 'GPU busy', 'wait per step'].map(right)],
     runs.map(run => [

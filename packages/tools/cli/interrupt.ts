@@ -21,20 +21,21 @@ export function runInterruptHooks(): void {
 /** The exit status after Ctrl-C. */
 export const INTERRUPTED = 130
 
-let ending: (() => void) | undefined
+let ending: { end: () => void; byTerm: boolean } | undefined
 
-/** Ctrl-C calls `end` in place of ending the process: the verb ends by itself soon, and says what it has to say. */
-export function endsItself(end: () => void): () => void {
-  ending = end
+/** Ctrl-C, and perhaps SIGTERM, calls `end` in place of ending the process: the verb ends by itself soon, and says what it has to say. */
+export function endsItself(end: () => void, by?: 'by SIGTERM too'): () => void {
+  ending = { end, byTerm: by !== undefined }
   return () => {
     ending = undefined
   }
 }
 
 /** Asks the verb that is running to end by itself. False: none does, or it was asked before. */
-export function askToEnd(): boolean {
-  const end = ending
+export function askToEnd(byTerm = false): boolean {
+  if (ending === undefined || (byTerm && !ending.byTerm)) return false
+  const { end } = ending
   ending = undefined
-  end?.()
-  return end !== undefined
+  end()
+  return true
 }

@@ -40,11 +40,3 @@ async function normalFeed(
   const { json, root } = await loadFeed(argument, allowCode, plugins)
   return normalizeFeed(json, root, plugins)
 }
-
-/** Loads the modules of `--plugin`, before anything else is looked at. Gives their URLs. */
-export async function givenPlugins(given: readonly string[]): Promise<string[]> {
-  const { loadPlugins, pluginUrls } = await import('../../core/source/plugins.js')
-  const urls = pluginUrls(given, '--plugin')
-  await loadPlugins(urls)
-  return urls
-}

@@ -36,9 +36,18 @@ async function main(words: readonly string[]): Promise<number> {
     print(await helpOf(verb))
     return 0
   }
+  if (Array.isArray(values.plugin)) Object.assign(values, { plugin: await loadGivenPlugins(values.plugin) })
   const outcome = await verb.run({ args, values, given: named })
   print(json ? asJson(outcome.json) : outcome.text)
   return outcome.code ?? 0
+}
+
+/** Loads the modules of `--plugin`, before a verb looks at anything else. It gets their URLs. */
+async function loadGivenPlugins(given: readonly string[]): Promise<string[]> {
+  const { loadPlugins, pluginUrls } = await import('../../core/source/plugins.js')
+  const urls = pluginUrls(given, '--plugin')
+  await loadPlugins(urls)
+  return urls
 }
 
 /** The verb that words begin with, and the words behind it. A verb may have others below it: `tokens inspect`. */
@@ -94,7 +103,7 @@ function wording(error: unknown): string {
   if (isOption(error)) return error.message.replace(/^options\./, '--')
   if (error instanceof MillraceError) return error.message
   if ((error as NodeJS.ErrnoException).code === 'EMFILE') return tooFewFiles()
-  // An error of the system is told in words. Anything else is a bug of ours: a report needs its stack.
+  // An error of the system is said in words. Anything else is a bug of ours: a report needs its stack.
   return refusal(error) ?? error.stack ?? error.message
 }
 
@@ -134,7 +143,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 process.on('SIGINT', () => askToEnd() || interrupt(INTERRUPTED))
-process.on('SIGTERM', () => interrupt(143))
+process.on('SIGTERM', () => askToEnd(true) || interrupt(143))
 ownProcess()
 onInterrupt(() => process.stderr.isTTY && process.stderr.write('\r\x1b[K'))
 

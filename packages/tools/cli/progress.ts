@@ -29,7 +29,7 @@ export interface ProgressOptions {
   /** What is counted: `samples`. `bytes` shows amounts of data. */
   unit: string
   total?: number
-  /** Where to write; stderr unless told otherwise. */
+  /** Where to write; stderr by default. */
   stream?: { isTTY?: boolean; columns?: number; write(text: string): unknown }
   /** Milliseconds, for tests. */
   now?: () => number
@@ -101,7 +101,7 @@ export class Progress {
     }
   }
 
-  /** Where a line is too narrow for what is told, that is cut: the time that is left is not. */
+  /** Where a line is too narrow, the text of `tell` is cut, and the time that is left stays. */
   private line(columns: number): string {
     const inBytes = this.unit === 'bytes'
     const amount = (n: number) => (inBytes ? bytes(n) : count(n))

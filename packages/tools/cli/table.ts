@@ -9,6 +9,11 @@ export interface Column {
 
 const GAP = '  '
 
+/** A column of figures. */
+export function right(title: string): Column {
+  return { title, align: 'right' }
+}
+
 /** Rows under their titles, each column as wide as its widest cell; the last column is not padded. */
 export function table(columns: readonly (Column | string)[], rows: readonly (string | number)[][]): string {
   const heads = columns.map(column => (typeof column === 'string' ? { title: column } : column))

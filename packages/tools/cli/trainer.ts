@@ -4,6 +4,7 @@
  */
 import type { Batch } from '../../core/deliver/node/batch.js'
 import type { Loader } from '../../core/deliver/node/loader.js'
+import { sleep } from '../bench/measure/sleep.js'
 
 /** One step: when the trainer asked for its batch, how long it waited, how long it computed (ms). */
 export interface TrainerStep {
@@ -30,9 +31,9 @@ export interface TrainerOptions {
   endless?: boolean
   /** Ends the loop after its step, or while it waits. */
   signal?: AbortSignal
-  /** Told of every batch before it is "computed". */
+  /** Called with every batch before it is "computed". */
   onBatch?: (batch: Batch, step: number) => void
-  /** Told after every step. */
+  /** Called after every step. */
   onStep?: (step: number) => void
 }
 
@@ -51,7 +52,7 @@ export async function train(loader: Loader, loops: number, options: TrainerOptio
       const got = performance.now()
       options.onBatch?.(batch, count)
       samples += batch.samples
-      compute(options.stepMs)
+      sleep(options.stepMs)
       options.onStep?.(count++)
       const done = performance.now()
       steps.push({ start: asked - begun, wait: got - asked, compute: done - got })
@@ -86,11 +87,4 @@ async function* until(loader: Loader, signal: AbortSignal | undefined): AsyncGen
     if (next === undefined || next.done) return
     yield next.value
   }
-}
-
-const never = new Int32Array(new SharedArrayBuffer(4))
-
-/** Sleeps like a thread that waits for its GPU. Not by setTimeout, which cuts fractions of a millisecond off. */
-function compute(ms: number): void {
-  if (ms > 0) Atomics.wait(never, 0, 0, ms)
 }

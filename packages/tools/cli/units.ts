@@ -1,4 +1,8 @@
 /** Quantities as people read and write them: bytes, counts, durations, rates, money. */
+import { count } from '../../observe/verdict/units.js'
+
+/** `1281167` → `1,281,167`. */
+export { count }
 
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
@@ -65,13 +69,6 @@ export function amount(n: number): string {
 export function longTime(seconds: number): string {
   if (seconds >= 2 * 86_400) return `${digits3(seconds / 86_400)} days`
   return seconds >= 2 * 3600 ? `${digits3(seconds / 3600)} hours` : duration(seconds)
-}
-
-/** `1281167` → `1,281,167`. */
-export function count(n: number): string {
-  return Math.round(n)
-    .toString()
-    .replace(/\B(?=(\d{3})+(?!\d))/g, ',')
 }
 
 /** A count with its noun: `1 shard`, `3 shards`. */

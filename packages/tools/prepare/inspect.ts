@@ -54,7 +54,7 @@ const LOOKED_AT = 200
 export interface InspectOptions {
   root: string
   onProgress?: OnProgress
-  /** Told what was left out, or rebuilt. */
+  /** Called with what was left out, or rebuilt. */
   onNotice?: (text: string) => void
 }
 

@@ -44,7 +44,8 @@ REMOVED: Dict[str, str] = {
         "feed.tune() do"
     ),
     "bench.full": "one setting is varied after the other, each at the best found before",
-    "bench.fail_if": "let CI look at the changes that millrace bench --baseline FILE --json prints",
+    "bench.fail_if": "let CI look at baseline.pairs that millrace bench --baseline FILE --json prints",
+    "bench.profile": "the trainer sleeps --step-ms a step: give the mean of the steps there",
     "open.max_depth": "the depth can be raised to 32, as far as memory allows",
     "open.nvcomp": "the device says whether it has nvCOMP",
     "open.cpu_share": 'with decode: "auto" the tuner finds who decodes',

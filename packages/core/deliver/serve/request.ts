@@ -3,61 +3,121 @@
  * request is said in one sentence. Whether a slot or a position is there is checked where that is known (serving.ts).
  */
 
-import { MillraceError } from '../../basics/errors.js'
+import { DefinitionError, MillraceError } from '../../basics/errors.js'
+import { show } from '../../basics/mistakes.js'
+import {
+  boolean,
+  either,
+  type InputOf,
+  integer,
+  isObject,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  or,
+  type Parser,
+  record,
+  refine,
+  single,
+  unchecked,
+} from '../../basics/shape.js'
 import type { AllowCode } from '../../define/code.js'
 import type { FeedJson } from '../../define/types.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import { checkChange } from '../../order/state.js'
-import type { Place } from '../../order/steps.js'
+import { OPTIONS } from '../option-table.js'
 import type { ClientOptions, OpenOptions } from '../options.js'
 
+const whole = integer({ min: 0 })
+const time = number({ min: 0 })
+const text = single<string>('a text', value => typeof value === 'string')
+const numbers = <T extends number[]>(count: number): Parser<T> =>
+  single(`a list of ${count} numbers`, value => isNumbers(value) && value.length === count)
+/** Any object: it is checked by who uses it. */
+const some = <T>(): Parser<T> => single('an object', isObject)
+/** An object with these parts. What another version of the client may send besides is ignored. */
+const parts = <S extends Parameters<typeof object>[0]>(keys: S) => object(keys, 'an object', 'ignored')
+
+const change: Parser<BlendChange> = (value, path) => {
+  some()(value, path)
+  checkChange(value, 0)
+  return value as BlendChange
+}
+
+/** Names that one request may ask for: the engine's only thread looks them up, and meanwhile all other clients wait. */
+const MOST_NAMES = 2 ** 20
+const few = refine(list(whole, 'a list'), (positions, path) => {
+  if (positions.length <= MOST_NAMES) return positions
+  throw new DefinitionError(
+    path,
+    `it has ${positions.length} entries, ${MOST_NAMES} at most: ask several times`,
+  )
+})
+
+const place = { epoch: whole, position: whole }
+
+/** Options of the feed are checked where it is opened (fillOptions): here those that clients alone have. */
+const options = parts({
+  limit: optional(or(null, whole)),
+  decode: optional(OPTIONS.decode.shape),
+  nvcomp: optional(boolean),
+  cpuShare: optional(number()),
+  /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
+  log: optional(or(null, parts({ folder: text, since: whole }))),
+})
+
 /** What a client says first. */
-export interface OpenRequest {
-  version: number
-  pid: number
-  feed?: FeedJson
+const open = parts({
+  version: whole,
+  pid: whole,
+  feed: optional(some<FeedJson>()),
   /** A module or JSON file to be loaded by the engine, in place of `feed`. */
-  feedPath?: string
-  root?: string
-  variant?: string
+  feedPath: optional(text),
+  root: optional(text),
+  variant: optional(text),
   /** By which the tuner knows the client's run: the same for all rings that it opens, one after the other. */
-  run?: string
+  run: optional(text),
   /** Whether it is open who decodes images, and the client's GPU may. */
-  decides?: boolean
+  decides: optional(boolean),
   /** What the client calls the feed: spans name its ring by it. */
-  name?: string
+  name: optional(text),
   /** The client vouches for the code in its feed, all of it or these files: its own program built it, or its user said so. */
-  allowCode?: AllowCode
+  allowCode: optional<AllowCode, AllowCode>(
+    either(value => typeof value === 'boolean', boolean, list(text, 'true, false or a list of files')),
+  ),
   /** The command of a Python process that runs such code. */
-  python?: string[]
+  python: optional(list(text, 'a list of words')),
   /** Modules with sources of the client's own, which the engine is to load: URLs or absolute paths. */
-  plugins?: string[]
+  plugins: optional(list(text, 'a list of URLs')),
+  options: optional(options),
+  /** What the client's process knows of its GPUs: its CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and which one it uses. */
+  trainer: optional(parts({ visible: optional(text), order: optional(text), device: optional(whole) })),
+  /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
+  share: optional(parts({ name: text, members: integer({ min: 1 }) })),
+})
+export type OpenRequest = Omit<InputOf<typeof open>, 'options'> & {
   options?: Omit<
     OpenOptions,
-    'progress' | 'notice' | 'root' | 'variant' | 'decode' | 'allowCode' | 'python' | 'plugins' | 'log'
+    'progress' | 'notice' | 'root' | 'variant' | 'allowCode' | 'python' | 'plugins' | 'log'
   > &
-    ClientOptions & {
-      limit?: number | null
-      decode?: OpenOptions['decode'] | 'auto'
-      /** The folder of run logs, and when the feed was opened first (ms since 1970); null: none, whatever MILLRACE_LOG says. */
-      log?: { folder: string; since: number } | null
-    }
-  /** What the client's process knows of its GPUs: its CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and which one it uses. */
-  trainer?: { visible?: string; order?: string; device?: number }
-  /** Clients of one rank that see the same batches: the name they meet by, and how many they are. */
-  share?: { name: string; members: number }
+    ClientOptions &
+    Pick<InputOf<typeof options>, 'limit' | 'log'>
 }
 
 /** Go on from another place. */
-export interface Move extends Place {
-  limit: number | null
-  changes?: BlendChange[]
+const move = parts({
+  ...place,
+  limit: or(null, whole),
+  changes: optional(list(change, 'a list of changes')),
   /** Slots that the client still holds. */
-  held?: number[]
-}
+  held: optional(list(whole, 'a list of slots')),
+})
+export type Move = InputOf<typeof move>
 
 /** A record of a loop, as a client sends it that can't be looked into. */
-export type ToldRecord = [
+export type LoopRecord = [
   kind: string,
   start: number,
   duration: number,
@@ -66,9 +126,14 @@ export type ToldRecord = [
   rows: number,
   joined: number,
 ]
+const loopRecord = single<LoopRecord>(
+  'a list of seven',
+  value =>
+    Array.isArray(value) && value.length === 7 && typeof value[0] === 'string' && isNumbers(value.slice(1)),
+)
 
 /** Steps of a loop as sums (ms). The mark is one of StepMarks. */
-export type ToldStep = [
+export type LoopStep = [
   asked: number,
   supply: number,
   handOver: number,
@@ -84,63 +149,66 @@ export type ToldStep = [
 export const StepMarks = { none: 0, first: 1, epochStart: 2 } as const
 
 /** What a loop has kept of its run or epoch: all of its steps, however many. */
-export interface LoopSums {
+const sums = parts({
   /** When it began, and which look at the makers was taken then (`look`). */
-  from: number
-  look: number
+  from: time,
+  look: whole,
   /** When the feed was opened (ms of CLOCK_MONOTONIC). */
-  begun: number
-  steps: ToldStep[]
+  begun: time,
+  steps: list(numbers<LoopStep>(9), 'a list of steps'),
   /** Waits for a batch (ms), and how many steps waited about so long. */
-  waits: [ms: number, steps: number][]
-}
+  waits: list(numbers<[ms: number, steps: number]>(2), 'a list of waits'),
+})
+export type LoopSums = InputOf<typeof sums>
 
 /** What is asked for: all of it may be left out. */
-export interface AccountRequest {
+const account = parts({
   /** The window: so long, up to now; or from there on (ms of CLOCK_MONOTONIC). By default all that is still known. */
-  seconds?: number
-  since?: number
+  seconds: optional(time),
+  since: optional(time),
   /** How long a step takes where its batch is at hand (ms), where the user knows it. */
-  idealMs?: number
-  device?: { name: string; decode: 'cpu' | 'gpu' | 'both' }
+  idealMs: optional(time),
+  device: optional(parts({ name: text, decode: oneOf(['cpu', 'gpu', 'both']) })),
   /** What the loop did, where its process can't be looked into. */
-  records?: ToldRecord[]
+  records: optional(list(loopRecord, 'a list of records')),
   /** The window is what the loop has kept: then nothing is read of its process. */
-  sums?: LoopSums
-  /** Whether the evidence is told as well: for tools that judge it themselves. */
-  evidence?: boolean
-}
+  sums: optional(sums),
+  /** Whether the evidence is answered as well: for tools that judge it themselves. */
+  evidence: optional(boolean),
+})
+export type AccountRequest = InputOf<typeof account>
 
-export type Request = { id?: number } & Partial<{
-  open: OpenRequest
-  release: number
-  move: Move
-  limit: number | null
-  ids: number
-  names: { epoch: number; positions: number[] }
+const SHAPES = {
+  id: whole,
+  open,
+  release: whole,
+  move,
+  limit: or(null, whole),
+  ids: whole,
+  names: parts({ epoch: whole, positions: few }),
   /** Batches by tokens: steps of so many epochs from a place on. */
-  steps: Place & { epochs: number }
-  bad: number
-  redo: { slot: number; field: string; rows: number[] }
-  weights: number[] | Record<string, number>
-  place: Place
+  steps: parts({ ...place, epochs: whole }),
+  bad: whole,
+  redo: parts({ slot: whole, field: text, rows: list(whole, 'a list of rows') }),
+  weights: either(isObject, record(number(), 'weights by name'), list(number(), 'a list of weights')),
+  place: parts(place),
   /** With `weights`: the changes that the client knows. */
-  changes: BlendChange[]
-  tune: { workers?: number; depth?: number }
+  changes: list(change, 'a list of changes'),
+  tune: parts({ workers: optional(whole), depth: optional(whole) }),
   /** The client waits for a batch, and holds so many slots that none may be opened. There is no answer. */
-  holds: number
-  stats: true
+  holds: whole,
+  stats: unchecked<true>(),
   /** Whether the client's GPU may decode images, where that is open; nothing: why they are decoded where they are. */
-  decoder: { open?: boolean }
+  decoder: parts({ open: optional(boolean) }),
   /** The makers are looked at now. Sums since then refer to the number. There is no answer. */
-  look: number
+  look: whole,
   /** Where the time of the client's steps went, and why. */
-  account: AccountRequest
-  close: true
-}>
-
-/** Names that one request may ask for. */
-const MOST_NAMES = 2 ** 20
+  account,
+  close: unchecked<true>(),
+}
+export type Request = Omit<{ [Name in keyof typeof SHAPES]?: InputOf<(typeof SHAPES)[Name]> }, 'open'> & {
+  open?: OpenRequest
+}
 
 /** The request is wrong, not the feed. */
 export class RequestError extends MillraceError {
@@ -155,180 +223,20 @@ export function readRequest(line: string): Request {
   } catch (error) {
     throw new RequestError(`this is no request: ${(error as Error).message}`)
   }
-  if (!isRecord(value)) throw new RequestError(`this is no request, which is a JSON object: ${shown(value)}`)
-  return value as Request
+  if (!isObject(value)) throw new RequestError(`this is no request, which is a JSON object: ${show(value)}`)
+  return value
 }
 
 /** Throws RequestError where a request has a part that can't be what it says. */
 export function checkRequest(request: Request): void {
-  for (const [name, value] of Object.entries(request)) {
-    if (value !== undefined && Object.hasOwn(CHECKS, name)) CHECKS[name](value, name)
+  try {
+    for (const [name, value] of Object.entries(request))
+      if (value !== undefined && Object.hasOwn(SHAPES, name)) SHAPES[name as keyof typeof SHAPES](value, name)
+  } catch (error) {
+    throw error instanceof DefinitionError ? new RequestError(`the request: ${error.message}`) : error
   }
 }
 
-type Check = (value: unknown, path: string) => void
-
-const whole: Check = (value, path) => {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) refuse(path, 'a whole number from 0', value)
-}
-const some: Check = (value, path) => {
-  whole(value, path)
-  if (value === 0) refuse(path, 'a whole number from 1', value)
-}
-const text: Check = (value, path) => {
-  if (typeof value !== 'string') refuse(path, 'a text', value)
-}
-const flag: Check = (value, path) => {
-  if (typeof value !== 'boolean') refuse(path, 'true or false', value)
-}
-const record: Check = (value, path) => {
-  if (!isRecord(value)) refuse(path, 'an object', value)
-}
-const number: Check = (value, path) => {
-  if (typeof value !== 'number') refuse(path, 'a number', value)
-}
-const positive: Check = (value, path) => {
-  number(value, path)
-  if (!((value as number) >= 0 && Number.isFinite(value))) refuse(path, 'a number from 0', value)
-}
-const toldRecord: Check = (value, path) => {
-  if (!Array.isArray(value) || value.length !== 7) refuse(path, 'a list of seven', value)
-  const [kind, ...rest] = value as unknown[]
-  text(kind, path)
-  for (const one of rest) number(one, path)
-}
-const numbers =
-  (count: number): Check =>
-  (value, path) => {
-    if (!Array.isArray(value) || value.length !== count) refuse(path, `a list of ${count} numbers`, value)
-    for (const one of value as unknown[]) number(one, path)
-  }
-const orNull =
-  (check: Check): Check =>
-  (value, path) =>
-    value === null || check(value, path)
-const listOf =
-  (check: Check): Check =>
-  (value, path) => {
-    if (!Array.isArray(value)) refuse(path, 'a list', value)
-    const list = value as unknown[]
-    let i = 0
-    try {
-      for (; i < list.length; i++) check(list[i], path)
-    } catch {
-      check(list[i], `${path}[${i}]`) // the same, with the place that is wrong: long lists are checked without naming it
-    }
-  }
-/** An object with these parts. Those in `optional` may be left out; others are nothing to us. */
-const parts =
-  (needed: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
-  (value, path) => {
-    record(value, path)
-    const given = value as Record<string, unknown>
-    for (const [name, check] of Object.entries(needed)) check(given[name], `${path}.${name}`)
-    for (const [name, check] of Object.entries(optional))
-      if (given[name] !== undefined) check(given[name], `${path}.${name}`)
-  }
-
-const place = { epoch: whole, position: whole }
-const change: Check = (value, path) => {
-  record(value, path)
-  checkChange(value, 0)
-}
-const code: Check = (value, path) => {
-  if (typeof value !== 'boolean') listOf(text)(value, path)
-}
-/** Positions to be named: the engine's only thread looks them up, and meanwhile all other clients wait. */
-const few: Check = (value, path) => {
-  listOf(whole)(value, path)
-  const { length } = value as unknown[]
-  if (length > MOST_NAMES)
-    throw new RequestError(`"${path}" has ${length} entries, ${MOST_NAMES} at most: ask several times`)
-}
-const weights: Check = (value, path) => {
-  if (!isRecord(value)) return listOf(number)(value, path)
-  for (const [name, weight] of Object.entries(value)) number(weight, `${path}.${name}`)
-}
-const options = parts(
-  {},
-  {
-    limit: orNull(whole),
-    state: record,
-    sequence: record,
-    decode: text,
-    nvcomp: flag,
-    cpuShare: number,
-    observe: text,
-    tune: text,
-    log: orNull(parts({ folder: text, since: whole })),
-  },
-)
-
-const CHECKS: Record<string, Check> = {
-  id: whole,
-  open: parts(
-    { version: whole, pid: whole },
-    {
-      feed: record,
-      feedPath: text,
-      root: text,
-      variant: text,
-      name: text,
-      run: text,
-      decides: flag,
-      allowCode: code,
-      python: listOf(text),
-      plugins: listOf(text),
-      options,
-      trainer: parts({}, { visible: text, order: text, device: whole }),
-      share: parts({ name: text, members: some }),
-    },
-  ),
-  release: whole,
-  move: parts(place, { limit: orNull(whole), changes: listOf(change), held: listOf(whole) }),
-  limit: orNull(whole),
-  ids: whole,
-  names: parts({ epoch: whole, positions: few }),
-  steps: parts({ ...place, epochs: whole }),
-  bad: whole,
-  redo: parts({ slot: whole, field: text, rows: listOf(whole) }),
-  weights,
-  place: parts(place),
-  changes: listOf(change),
-  tune: parts({}, { workers: whole, depth: whole }),
-  holds: whole,
-  look: whole,
-  decoder: parts({}, { open: flag }),
-  account: parts(
-    {},
-    {
-      seconds: positive,
-      since: positive,
-      idealMs: positive,
-      evidence: flag,
-      device: parts({ name: text, decode: text }),
-      records: listOf(toldRecord),
-      sums: parts({
-        from: positive,
-        look: whole,
-        begun: positive,
-        steps: listOf(numbers(9)),
-        waits: listOf(numbers(2)),
-      }),
-    },
-  ),
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function refuse(path: string, expected: string, value: unknown): never {
-  throw new RequestError(`"${path}" of the request should be ${expected}, not ${shown(value)}`)
-}
-
-/** A value in a message: short, whatever was sent. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'missing'
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every(one => typeof one === 'number')
 }

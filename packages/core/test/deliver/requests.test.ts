@@ -76,20 +76,17 @@ test('values of a wrong type are answered by one sentence, and never by a stack'
 })
 
 test.each([
-  [{ account: { seconds: -1 } }, /"account\.seconds" of the request should be a number from 0, not -1/],
-  [
-    { account: { records: [['step', 1]] } },
-    /"account\.records\[0\]" of the request should be a list of seven/,
-  ],
-  [{ release: 'x' }, /"release" of the request should be a whole number from 0, not "x"/],
+  [{ account: { seconds: -1 } }, /the request: account\.seconds: expected a number ≥ 0, found -1/],
+  [{ account: { records: [['step', 1]] } }, /the request: account\.records\[0\]: expected a list of seven/],
+  [{ release: 'x' }, /the request: release: expected a whole number ≥ 0, found "x"/],
   [{ names: { epoch: 0, positions: [100] } }, /an epoch has 100 positions: 100 is none/],
-  [{ move: { epoch: 0 } }, /"move\.position" of the request should be a whole number from 0, not missing/],
+  [{ move: { epoch: 0 } }, /the request: move\.position: is missing/],
   [{ ids: 99 }, /there is no batch in slot 99/],
   [{ redo: { slot: 0, field: 'label', rows: [] } }, /no field "label" was left to the device/],
   [{ nothing: 1 }, /unknown request/],
   [
     { names: { epoch: 0, positions: Array(2 ** 20 + 1).fill(0) } },
-    /"names\.positions" has 1048577 entries, 1048576 at most/,
+    /the request: names\.positions: it has 1048577 entries, 1048576 at most/,
   ],
 ])('%j', async (request, message) => {
   const { socket } = serve()
@@ -154,9 +151,7 @@ test('members of a shared ring that can’t be leave its name to others', async 
   const { socket } = serve('--stay')
   const client = await Client.connect(socket)
   const share = (members: number) => client.open({ workers: 1 }, FEED, { name: 'a', members })
-  await expect(share(0)).rejects.toThrow(
-    '"open.share.members" of the request should be a whole number from 1',
-  )
+  await expect(share(0)).rejects.toThrow('the request: open.share.members: expected a whole number ≥ 1')
   await share(2)
   const other = await Client.connect(socket)
   await expect(other.open({ workers: 1 }, FEED, { name: 'a', members: 3 })).rejects.toThrow(

@@ -3,7 +3,7 @@
  * blocks (rounds, seconds, or steps that follow each other); intervals are of 95 %, by the spread between blocks.
  */
 import { PART_NAMES } from '../../../observe/account/parts.js'
-import type { Parts } from '../../../observe/evidence.js'
+import type { Parts, VerdictName } from '../../../observe/evidence.js'
 import { differs, type Estimate, LEAST_VALUES, type Mean, studentT, welch } from '../statistics.js'
 
 /** Steps that belong together: sums. */
@@ -32,6 +32,24 @@ export interface Comparison {
   step: PartChange
   parts: PartChange[]
   blocks: { a: number; b: number }
+}
+
+/** What a file or folder holds. */
+export type Kind = 'bench' | 'log'
+
+/** What a run was set to, and its verdict. */
+export interface SideFacts {
+  workers: number
+  depth: number
+  verdict: VerdictName | null
+}
+
+/** One pair that was compared: a configuration of both, or the two runs. */
+export interface Pair {
+  name: string
+  a: SideFacts
+  b: SideFacts
+  comparison: Comparison
 }
 
 export function compareBlocks(a: readonly Block[], b: readonly Block[]): Comparison {

@@ -3,12 +3,18 @@ import { closeSync, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../../core/basics/errors.js'
 import { kindOf as kindOfFile, openRegular } from '../../../core/system/files/regular.js'
-import { reasonsAgainst } from '../result/baseline.js'
-import { BENCH_FILE, type BenchFile, isBench, readBench } from '../result/file.js'
+import { BENCH_FILE, type BenchFile, type Header, isBench, readBench } from '../result/file.js'
 import type { MeasuredRun } from '../result/summary.js'
 import { differs, geometricMean, ratio } from '../statistics.js'
-import { type Block, type Comparison, compareBlocks, partsInMs } from './blocks.js'
-import type { Kind, Pair, SideFacts } from './pair.js'
+import {
+  type Block,
+  type Comparison,
+  compareBlocks,
+  type Kind,
+  type Pair,
+  partsInMs,
+  type SideFacts,
+} from './blocks.js'
 import { type Aligned, align, beginsLog, readLog } from './run-log.js'
 import { conclusionOf } from './words.js'
 
@@ -33,7 +39,8 @@ export function compare(a: string, b: string): Compared {
   const [x, y] = [kindOf(a), kindOf(b)]
   if (x !== y)
     throw new MillraceError(`${a} is ${WORDS[x]}, ${b} is ${WORDS[y]}: two of a kind can be compared`)
-  const found = x === 'bench' ? ofBench(a, b) : ofLogs(a, b)
+  if (x === 'bench') return compareBenches(readBench(a), readBench(b), { a, b })
+  const found = ofLogs(a, b)
   return { kind: x, a, b, conclusion: conclusionOf(x, found.pairs), ...found }
 }
 
@@ -72,8 +79,23 @@ function firstLine(path: string): string {
 
 type Found = Pick<Compared, 'pairs' | 'notes' | 'stretches'>
 
-function ofBench(a: string, b: string): Found {
-  const [x, y] = [readBench(a), readBench(b)]
+/** What of two files is not the same: reasons not to compare them. */
+export function reasonsAgainst(before: Header, now: Header): string[] {
+  const reasons: string[] = []
+  const say = (what: string, a: unknown, b: unknown) => {
+    if (a !== b) reasons.push(`${what}: ${a} then, ${b} now`)
+  }
+  say('another CPU', before.machine.cpu, now.machine.cpu)
+  say('other cores', before.machine.cores, now.machine.cores)
+  say('another feed (order hash)', before.data.order, now.data.order)
+  say('another feed (content hash)', before.data.content, now.data.content)
+  say('another batch', before.data.batch, now.data.batch)
+  say('another step', before.parameters.stepMs, now.parameters.stepMs)
+  return reasons
+}
+
+/** Two results of bench, called `a` and `b`. */
+export function compareBenches(x: BenchFile, y: BenchFile, called: { a: string; b: string }): Compared {
   const [own, other] = [byConfiguration(x), byConfiguration(y)]
   const names = [...own.keys()].filter(name => other.has(name))
   if (names.length === 0) throw new MillraceError('the two have no configuration in common')
@@ -91,8 +113,12 @@ function ofBench(a: string, b: string): Found {
   // First what most people run; then the best; then the others as they come.
   const rank = ({ name }: Pair) => (role(name) === 'default' ? 0 : name === best ? 1 : 2)
   const left = [...own.keys(), ...other.keys()].filter(name => !names.includes(name))
+  pairs.sort((p, q) => rank(p) - rank(q))
   return {
-    pairs: pairs.sort((p, q) => rank(p) - rank(q)),
+    kind: 'bench',
+    ...called,
+    conclusion: conclusionOf('bench', pairs),
+    pairs,
     notes: [
       ...reasonsAgainst(x.header, y.header),
       ...(left.length > 0 ? [`only in one of the two: ${left.join(', ')}`] : []),
@@ -109,7 +135,7 @@ function byConfiguration({ runs }: BenchFile): Map<string, MeasuredRun[]> {
   return groups
 }
 
-/** As bench compares with a baseline (result/baseline.ts): rounds count alike, however many steps they had. */
+/** Rounds count alike, however many steps they had. */
 function rateOf(then: readonly MeasuredRun[], now: readonly MeasuredRun[]): Comparison['rate'] {
   const [a, b] = [then, now].map(runs => runs.map(({ figures }) => figures.samplesPerSecond))
   const change = ratio(b, a)

@@ -2,8 +2,7 @@
 import { PARTS } from '../../../observe/account/parts.js'
 import { count, ms } from '../../../observe/verdict/units.js'
 import { areTooFew, changeText, tooFew } from '../change-words.js'
-import { mainCause, type PartChange } from './blocks.js'
-import type { Kind, Pair } from './pair.js'
+import { type Kind, mainCause, type Pair, type PartChange } from './blocks.js'
 
 export function conclusionOf(kind: Kind, pairs: readonly Pair[]): string {
   const [{ name, comparison, a, b }, ...others] = pairs

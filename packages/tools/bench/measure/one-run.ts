@@ -6,10 +6,13 @@ import { MillraceError } from '../../../core/basics/errors.js'
 import type { Loader } from '../../../core/deliver/node/loader.js'
 import { open } from '../../../core/deliver/node/open.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
-import { monotonicMs } from '../../../core/spans/clock.js'
+import { monotonicMs, onThisClock } from '../../../core/spans/clock.js'
 import { SpanFile } from '../../../core/spans/file.js'
+import type { SpanRecord } from '../../../core/spans/reader.js'
+import { FIRST_OTHER_LANE } from '../../../core/spans/span-words.js'
 import { account } from '../../../observe/account/account.js'
 import { collect } from '../../../observe/account/collect.js'
+import { isWork } from '../../../observe/account/slices.js'
 import { spansOfLoader } from '../../../observe/account/source.js'
 import type { Accounting, Evidence } from '../../../observe/evidence.js'
 import { GatheredSpans } from '../../../observe/gather.js'
@@ -18,7 +21,6 @@ import { HostSampler } from '../../../observe/host/sampler.js'
 import { conclude } from '../../../observe/verdict/judge.js'
 import { sentence } from '../../../observe/verdict/words.js'
 import type { Setting } from '../grid/configuration.js'
-import { madeBatches } from './made-batches.js'
 import { memoryOfProcess } from './memory.js'
 import { oversleep, sleep } from './sleep.js'
 import { Stages } from './stages.js'
@@ -31,6 +33,9 @@ const MOST_RECORDS = 150_000
 /** Steps whose times are kept, for per-step records. */
 const MOST_STEPS = 20_000
 
+/** Pauses that are shorter don't divide a worker's work on a batch. */
+const PAUSE_MS = 1
+
 /** What is kept when the steady state begins. */
 interface Mark {
   at: number
@@ -41,7 +46,7 @@ interface Mark {
 }
 
 export async function runOnce(task: RunTask, progress: (share: number) => void): Promise<RunAnswer> {
-  const over = oversleep(Math.max(...task.steps))
+  const over = oversleep(task.stepMs)
   const begun = performance.now()
   const loader = open(task.json, openingOf(task)) as unknown as Loader
   try {
@@ -61,7 +66,7 @@ function openingOf({ options, setting }: RunTask): OpenOptions {
     depth,
     tune: 'off',
     allowCode: true,
-    notice: () => {}, // the verb has refused what may not run, and has told notices
+    notice: () => {}, // the verb has refused what may not run, and has given notices
     ...(cache !== null && { cache }),
     ...bindingOf(setting),
   }
@@ -167,10 +172,9 @@ class Run {
     let taken = 0
     for await (const batch of loader) {
       const got = performance.now()
-      const ms = task.steps[this.step % task.steps.length]
-      sleep(ms)
+      sleep(task.stepMs)
       const done = performance.now()
-      this.note(asked, got, done, (batch as { samples: number }).samples, ms)
+      this.note(asked, got, done, (batch as { samples: number }).samples)
       taken++
       asked = performance.now()
       stages.stepped(asked)
@@ -186,7 +190,7 @@ class Run {
     return stages.over
   }
 
-  private note(asked: number, got: number, done: number, samples: number, ms: number): void {
+  private note(asked: number, got: number, done: number, samples: number): void {
     this.step++
     this.samples += samples
     if (this.times.steps.length < MOST_STEPS)
@@ -194,7 +198,7 @@ class Run {
     if (this.mark !== undefined) {
       this.waits.push(got - asked)
       this.computed += done - got
-      this.nominal += ms
+      this.nominal += this.task.stepMs
     }
     this.gathered.lookNow()
     this.progress(this.stages.share)
@@ -256,4 +260,25 @@ function histogram(waits: readonly number[]): [number, number][] {
     found.set(rounded, (found.get(rounded) ?? 0) + 1)
   }
   return [...found].sort(([a], [b]) => a - b)
+}
+
+/** Which worker worked on which batch, and when. `begun` is the beginning of the run, as `performance.now()` has it. */
+function madeBatches(records: readonly SpanRecord[], ring: number, begun: number): RunTimes['batches'] {
+  const open = new Map<number, RunTimes['batches'][0]>()
+  const found: RunTimes['batches'] = []
+  const work = records.filter(one => one.lane.kind === 'worker' && one.ring === ring && isWork(one.kind))
+  for (const { lane, batch, start, duration } of work.sort((a, b) => a.start - b.start)) {
+    const from = onThisClock(start) - begun
+    const to = from + duration
+    const last = open.get(lane.lane)
+    if (last !== undefined && last.batch === batch && from <= last.end + PAUSE_MS) {
+      last.end = Math.max(last.end, to)
+      continue
+    }
+    const worker = lane.lane < FIRST_OTHER_LANE ? lane.number : 0
+    const made = { batch, worker, start: from, end: to }
+    open.set(lane.lane, made)
+    found.push(made)
+  }
+  return found
 }

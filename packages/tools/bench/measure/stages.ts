@@ -1,4 +1,4 @@
-/** When the warm-up of a run ends, and when the run does. Pure: it is told of steps and the time. */
+/** When the warm-up of a run ends, and when the run does. Pure: it gets steps and the time. */
 import type { Length } from './task.js'
 
 /** Batches before these are made by code that is not compiled yet, and workers have just begun: steps, and ms. */

@@ -1,4 +1,4 @@
-/** What the process of one run is told, and what it answers. Plain data: it goes through a pipe. */
+/** The task of the process of one run, and its answer. Plain data: it goes through a pipe. */
 import type { FeedJson } from '../../../core/define/types.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
 import type { Accounting, Parts, VerdictName } from '../../../observe/evidence.js'
@@ -19,8 +19,8 @@ export interface RunTask {
   json: FeedJson
   options: Pick<OpenOptions, 'root' | 'plugins' | 'timeout' | 'rank' | 'world'>
   setting: Setting
-  /** Lengths of the trainer's steps (ms), used in turn. [0]: it computes nothing. */
-  steps: number[]
+  /** Length of the trainer's steps (ms). 0: it computes nothing. */
+  stepMs: number
   length: Length
 }
 
@@ -90,8 +90,8 @@ export interface RunAnswer {
   times: RunTimes
 }
 
-/** What comes back from the process of a measurement: what it tells meanwhile, and how it ends. */
-export type Message<Answer, Report> =
-  | { type: 'told'; what: Report }
-  | { type: 'answer'; answer: Answer }
-  | { type: 'failed'; message: string; tag: string }
+/** What comes back from the process of a measurement: its progress, and how it ends. */
+export type Message =
+  | { type: 'progress'; share: number }
+  | { type: 'answer'; answer: RunAnswer }
+  | { type: 'failed'; message: string }

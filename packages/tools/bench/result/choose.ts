@@ -1,15 +1,10 @@
-/** Which configuration is best, which gives nearly as much for least, and what of that is noise. */
+/** Which configuration is best, and what of that is noise. */
 import { percent } from '../../../observe/verdict/units.js'
 import { areTooFew, changeText, tooFew } from '../change-words.js'
 import { inWords, optionsOf } from '../grid/configuration.js'
-import { shellWord } from '../shell-word.js'
 import { differs, type Estimate, pairedRatio } from '../statistics.js'
 import type { MeasuredRun, Summary } from './summary.js'
 
-/** As good as the best, for those who have to pay for it. */
-const NEARLY = 0.95
-/** Costs that differ by less are equal: then fewer workers, then less depth. */
-const SAME_COST = 0.03
 /** A trainer that loses less than this is not limited by its data. */
 const LITTLE = 0.02
 
@@ -18,16 +13,14 @@ export interface Choice {
   best: string
   /** Whether the best is surely faster than each of the others. */
   sure: boolean
-  /** Gives at least 95 % of the best for least CPU time and memory; the best itself where nothing is cheaper. */
-  cheapest: string
   /** The best against the default and the baseline: how many times as fast. */
   bestOverDefault: Estimate
   bestOverBaseline: Estimate
   /** Configurations that can't be told from the best: their intervals of the ratio hold 1. The best is one. */
   alike: string[]
   conclusion: string
-  /** Command lines that use the best, and the cheapest. That of the default, where it is best, gives nothing: the tuner goes on from there. */
-  commands: { best: string; cheapest: string }
+  /** The command line that uses the best. That of the default gives nothing: the tuner goes on from there. */
+  command: string
 }
 
 /** What command lines need: how the feed was named, and the length of a step (ms). */
@@ -66,26 +59,17 @@ export function choose(
   const best = differs(lead) ? fastest : usual
   const alike = summaries.filter(one => one === best || !differs(over(one, best)))
   const few = areTooFew(Math.min(...summaries.map(one => one.rounds)))
-  const enough = few ? [best] : summaries.filter(one => rateOf(one) >= NEARLY * rateOf(best))
-  const cheapest = enough.reduce((least, one) => (cheaper(one, least, best) ? one : least), best)
   const [overDefault, overBaseline] = [over(best, usual), over(best, baseline)]
   const compared = { best, usual, fastest, lead, alike, all: summaries, overDefault, overBaseline }
   return {
     best: best.configuration.name,
     sure: alike.length === 1,
-    cheapest: cheapest.configuration.name,
     bestOverDefault: overDefault,
     bestOverBaseline: overBaseline,
     alike: alike.map(({ configuration }) => configuration.name),
-    conclusion: few ? fewSentence(compared) : `${bestSentence(compared)} ${cheapSentence(cheapest, best)}`,
-    commands: commandsOf(compared, cheapest, called),
+    conclusion: few ? fewSentence(compared) : bestSentence(compared),
+    command: commandOf(best === usual ? '' : ` ${optionsOf(best.configuration)}`, called),
   }
-}
-
-function commandsOf({ best, usual }: Compared, cheapest: Summary, called: Called): Choice['commands'] {
-  const first = commandOf(best === usual ? '' : ` ${optionsOf(best.configuration)}`, called)
-  const second = cheapest === best ? first : commandOf(` ${optionsOf(cheapest.configuration)}`, called)
-  return { best: first, cheapest: second }
 }
 
 function commandOf(options: string, { feed, stepMs }: Called): string {
@@ -105,19 +89,6 @@ export function ratesByRound(runs: readonly MeasuredRun[]): Map<string, Map<numb
     rates.set(configuration.name, own.set(round, figures.samplesPerSecond))
   }
   return rates
-}
-
-/** CPU time and memory together, beside the best's: their product. */
-function cost(one: Summary, best: Summary): number {
-  const cpu = (one.cpuSecondsPer1000?.median ?? 1) / (best.cpuSecondsPer1000?.median ?? 1)
-  return cpu * (one.peakBytes.median / best.peakBytes.median)
-}
-
-function cheaper(a: Summary, b: Summary, best: Summary): boolean {
-  const [costA, costB] = [cost(a, best), cost(b, best)]
-  if (Math.abs(costA - costB) > SAME_COST) return costA < costB
-  const [x, y] = [a.configuration, b.configuration]
-  return x.workers !== y.workers ? x.workers < y.workers : x.depth < y.depth
 }
 
 /** What was seen in too few rounds: rates, and no claim. */
@@ -165,23 +136,6 @@ function figuresOf({ best, usual, overDefault, overBaseline }: Compared): string
   return `${rateText(best)}${times}${more}${loses}`
 }
 
-function cheapSentence(cheapest: Summary, best: Summary): string {
-  if (cheapest === best) return 'None gives 95 % of it for less CPU time and memory.'
-  const part = rateOf(cheapest) / rateOf(best)
-  const [cpu, memory] = [
-    cheapest.cpuSecondsPer1000 && best.cpuSecondsPer1000
-      ? cheapest.cpuSecondsPer1000.median / best.cpuSecondsPer1000.median - 1
-      : 0,
-    cheapest.peakBytes.median / best.peakBytes.median - 1,
-  ]
-  const less = (change: number, what: string) =>
-    Math.abs(change) < 0.01
-      ? `as much ${what}`
-      : `${percent(Math.abs(change))} ${change < 0 ? 'less' : 'more'} ${what}`
-  const much = part > 0.995 ? 'as much' : `${percent(part)} of it`
-  return `The cheapest is ${inWords(cheapest.configuration)}: it gives ${much} for ${less(cpu, 'CPU time')} and ${less(memory, 'memory')}.`
-}
-
 /** `1,368 samples/s (1,290–1,420)`. */
 function rateText({ samplesPerSecond: { mean, min, max } }: Summary): string {
   return `${number(mean)} samples/s (${number(min)}–${number(max)})`
@@ -193,4 +147,9 @@ function number(value: number): string {
 
 function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1)
+}
+
+/** A word of a command line, as a shell reads it back: printed lines can be pasted. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./#-]+$/.test(text) && !text.startsWith('#') ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -5,11 +5,21 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MillraceError } from '../../../core/basics/errors.js'
+import {
+  integer,
+  isObject,
+  number,
+  object,
+  oneOf,
+  or,
+  type Parser,
+  single,
+  text,
+} from '../../../core/basics/shape.js'
 import { writeWhole } from '../../../core/system/files/draft.js'
 import { readRegular } from '../../../core/system/files/regular.js'
 import { PART_NAMES } from '../../../observe/account/parts.js'
 import { type Configuration, configurationOf } from '../grid/configuration.js'
-import type { RunFigures } from '../measure/task.js'
 import type { Choice } from './choose.js'
 import type { Stamp } from './stamp.js'
 import type { MeasuredRun, Summary } from './summary.js'
@@ -20,9 +30,8 @@ export const BENCH_FILE = 'bench.jsonl'
 
 /** How it was measured. */
 export interface Parameters {
-  /** Length of a step (ms), the mean of a profile; and the profile's hash. */
+  /** Length of a step (ms). */
   stepMs: number
-  profile: string | null
   rounds: number
   seconds: number
   steps: number | null
@@ -114,32 +123,58 @@ function parsed(line: string, path: string, number: number): Record<string, unkn
   throw new MillraceError(`${path}: line ${number} is no JSON object: is it a ${BENCH_FILE}, and whole?`)
 }
 
+const figure = number({ min: 0 })
+/** All that a comparison reads of a header and of a run. */
+const some = single<object>('an object', isObject)
+const headerShape = object(
+  { machine: some, parameters: some, versions: some, data: some },
+  'a header',
+  'ignored',
+)
+const figuresShape = object(
+  {
+    ...{ samplesPerSecond: figure, stepMs: figure, steps: figure, samples: figure },
+    parts: object(Object.fromEntries(PART_NAMES.map(name => [name, number()])), 'parts', 'ignored'),
+    verdict: text,
+  },
+  'figures',
+  'ignored',
+)
+const runShape = object({ round: integer(), figures: figuresShape }, 'a run', 'ignored')
+const settingShape = object(
+  {
+    name: text,
+    role: oneOf(['baseline', 'default', 'variation']),
+    workers: integer({ min: 0 }),
+    depth: integer({ min: 1 }),
+    affinity: oneOf(['off', 'auto']),
+    cache: or(null, integer({ min: 0 })),
+  },
+  'a configuration',
+  'ignored',
+)
+
+/** A value of a line that has this shape; `what` is said where it has not. */
+function checked<T>(shape: Parser<T>, value: unknown, what: string): T {
+  try {
+    return shape(value, '')
+  } catch (error) {
+    throw new MillraceError(`${what}: ${(error as Error).message}`)
+  }
+}
+
 function checkedHeader(header: Record<string, unknown>, path: string): Header {
   if (header.version !== VERSION)
     throw new MillraceError(
       `${path} has version ${header.version} of ${BENCH_FILE}, this Millrace reads version ${VERSION}: measure it again`,
     )
-  const objects = ['machine', 'parameters', 'versions', 'data']
-  const missing = objects.find(name => typeof header[name] !== 'object' || header[name] === null)
-  if (missing !== undefined) throw new MillraceError(`${path}: its first line lacks "${missing}"`)
+  checked(headerShape, header, `${path}: its first line`)
   return { type: 'bench', ...header } as unknown as Header
 }
 
-/** All that a comparison reads of a run. */
 function checkedRun(run: Record<string, unknown>, path: string, line: number): MeasuredRun {
-  const { figures, round } = run as unknown as Partial<MeasuredRun>
-  const wrong = Number.isInteger(round) ? wrongFigure(figures) : 'round'
-  if (wrong !== undefined)
-    throw new MillraceError(`${path}: line ${line} is no run: "${wrong}" is missing or wrong`)
+  checked(runShape, run, `${path}: line ${line} is no run`)
   return { ...(run as unknown as MeasuredRun), configuration: checkedConfiguration(run, path, line) }
-}
-
-function wrongFigure(figures: Partial<RunFigures> | undefined): string | undefined {
-  const { parts, verdict } = figures ?? {}
-  for (const name of ['samplesPerSecond', 'stepMs', 'steps', 'samples'] as const)
-    if (!((figures?.[name] ?? -1) >= 0)) return name
-  if (!PART_NAMES.every(part => typeof parts?.[part] === 'number')) return 'parts'
-  return typeof verdict === 'string' ? undefined : 'verdict'
 }
 
 function checkedFailure(run: Record<string, unknown>, path: string, line: number): FailedRun {
@@ -148,19 +183,11 @@ function checkedFailure(run: Record<string, unknown>, path: string, line: number
 
 /** A configuration's name is a name of files, and part of command lines: it has to be what its settings make. */
 function checkedConfiguration(run: Record<string, unknown>, path: string, line: number): Configuration {
-  const { name, role, workers, depth, affinity, cache } = (run.configuration ?? {}) as Configuration
-  const whole = (value: unknown, least: number) => Number.isSafeInteger(value) && (value as number) >= least
-  const right =
-    whole(workers, 0) &&
-    whole(depth, 1) &&
-    (affinity === 'off' || affinity === 'auto') &&
-    (cache === null || whole(cache, 0)) &&
-    (role === 'baseline' || role === 'default' || role === 'variation')
-  const made = right ? configurationOf({ workers, depth, affinity, cache }, role) : undefined
-  if (made !== undefined && made.name === name) return made
-  throw new MillraceError(
-    `${path}: line ${line}: "${name}" is no configuration of bench: its name and settings don't agree`,
-  )
+  const what = `${path}: line ${line} has no configuration of bench`
+  const { name, role, ...setting } = checked(settingShape, run.configuration, what)
+  const made = configurationOf(setting, role)
+  if (made.name === name) return made
+  throw new MillraceError(`${what}: its settings are not called "${name}"`)
 }
 
 /** Seven digits are more than any of this is known by. */

@@ -1,9 +1,9 @@
 /** Where a bench was run: versions, machine, data. Two files with another stamp are not comparable. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { arch, cpus, hostname, release, totalmem, type } from 'node:os'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { version } from '../../../core/basics/version.js'
 import type { NormalFeed } from '../../../core/define/types.js'
 import type { OpenOptions } from '../../../core/deliver/options.js'
 import { fileSystem } from '../../../core/system/files/file-system.js'
@@ -107,8 +107,4 @@ function systemOf(file: string): string | null {
   } catch {
     return null
   }
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')).version
 }

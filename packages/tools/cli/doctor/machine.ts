@@ -22,7 +22,7 @@ export interface Machine {
   /** Tasks that ran or waited for a core. Null: the system does not say. */
   runnable: number | null
   memory: MemoryLimit
-  /** Soft limits; Infinity: none; null: not told. */
+  /** Soft limits; Infinity: none; null: the system does not say. */
   files: number
   processes: number | null
   locked: number | null

@@ -21,7 +21,7 @@ export class Tuned {
   /** What is being checked: the run has it and does not have it in turns. */
   private trial: TunerDecision | undefined
 
-  /** Listens to the tuner of this process, until it is told to stop. */
+  /** Listens to the tuner of this process, until `end` is called. */
   static listen(): { tuned: Tuned; end: () => void } {
     const tuned = new Tuned()
     const add = (decision: TunerDecision): void => tuned.add(decision)

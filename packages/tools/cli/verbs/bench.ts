@@ -2,16 +2,21 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { areTooFew, tooFew } from '../../bench/change-words.js'
-import type { Binding } from '../../bench/grid/configuration.js'
+import type { Compared } from '../../bench/compare/compare.js'
+import { type Binding, NOTHING_GIVEN } from '../../bench/grid/configuration.js'
 import type { Asked } from '../../bench/grid/grid.js'
+import { figuresOf, marksOf } from '../../bench/report.js'
+import type { Choice } from '../../bench/result/choose.js'
 import type { BenchFile, Header } from '../../bench/result/file.js'
-import { command, UsageError } from '../command.js'
+import type { Summary } from '../../bench/result/summary.js'
+import { command, type Outcome, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice, Progress } from '../progress.js'
 import { say } from '../say.js'
+import { right, table } from '../table.js'
 import { counted, duration, parseBytes, percent } from '../units.js'
-import { outcome } from './bench/text.js'
+import { textOf } from './compare.js'
 
 /** What says which configurations are measured, where no --baseline does. */
 const GRID = ['workers', 'depth', 'affinity', 'cache'] as const
@@ -24,16 +29,11 @@ export const bench = command({
   about:
     'Measures configurations of a feed, each run in a fresh process: without workers, the default, and variations of workers, depth, binding ' +
     'and cache, one after the other from the default on. Rounds are interleaved, the warm-up is left out. The trainer ' +
-    'sleeps --step-ms a step, or as long as a recorded --profile says; without both, it is measured what the feed itself can do. Writes bench.jsonl, ' +
+    'sleeps --step-ms a step; without that, it is measured what the feed itself can do. Writes bench.jsonl, ' +
     'steps/*.log and report.html to --out. With --baseline it compares with an earlier bench.jsonl, and exits with 2 where the two can’t be compared.',
   args: [{ name: 'FEED', about: 'a feed, as `millrace run` takes it' }],
   options: {
     'step-ms': { type: 'number', value: 'MS', about: 'length of a simulated training step', default: 0 },
-    profile: {
-      type: 'text',
-      value: 'FILE',
-      about: 'lengths of steps: ms a line, or JSON lines (a run log, steps/*.log)',
-    },
     workers: { type: 'text', value: 'LIST', about: 'workers to try, such as 1,2,4,8' },
     depth: { type: 'text', value: 'LIST', about: 'batches made ahead to try, such as 2,4,8' },
     affinity: { type: 'text', value: 'LIST', about: 'binding to try: off,auto' },
@@ -76,8 +76,6 @@ export const bench = command({
   async run({ args: [feed], values, given }) {
     const { rounds, seconds, steps, epochs, out, baseline, force } = values
     const stepMs = values['step-ms']
-    if (values.profile !== undefined && stepMs > 0)
-      throw new UsageError('--step-ms and --profile both say how long steps are: give one of them')
     const warmUp = values['warm-up']
     if (warmUp !== 'steps' && warmUp !== 'epoch')
       throw new UsageError(`--warm-up wants "steps" or "epoch", not "${warmUp}"`)
@@ -89,20 +87,14 @@ export const bench = command({
       { benchFeed },
       { canBind },
       { loadFeed },
-      { givenPlugins },
-      { readProfile },
       { readBench, isWrittenTo },
-      { compareWith, reasonsAgainst },
-      words,
+      { compareBenches, reasonsAgainst },
     ] = await Promise.all([
       import('../../bench/bench.js'),
       import('../../../core/system/process/affinity.js'),
       import('../feed-argument.js'),
-      import('../locate.js'),
-      import('../../bench/profile.js'),
       import('../../bench/result/file.js'),
-      import('../../bench/result/baseline.js'),
-      import('../../bench/result/summary.js'),
+      import('../../bench/compare/compare.js'),
     ])
     const asked = askedOf(values)
     if (statSync(out, { throwIfNoEntry: false })?.isFile())
@@ -110,7 +102,6 @@ export const bench = command({
     if (asked.affinity?.includes('auto') && !canBind)
       throw new UsageError('--affinity auto: workers can’t be bound to cores on this system')
     const before = baseline === undefined ? undefined : baselineOf(baseline, readBench)
-    const profile = values.profile === undefined ? undefined : readProfile(values.profile)
     if (before) {
       // Results are written after every run: what they are compared with would be lost.
       if (isWrittenTo(out, baseline!))
@@ -120,7 +111,7 @@ export const bench = command({
       const unused = GRID.filter(name => given.has(name)).map(name => `--${name}`)
       if (unused.length > 0) notice(`${unused.join(', ')}: not used, --baseline says what is measured`)
     }
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
     const progress = new Progress('measuring', { unit: 'runs' })
     let kill = () => {}
@@ -132,7 +123,6 @@ export const bench = command({
         {
           feed,
           stepMs,
-          profile,
           asked,
           rounds,
           out: resolve(out),
@@ -150,7 +140,7 @@ export const bench = command({
         },
       )
       progress.end()
-      return outcome(found, out, before && compareWith(before, found), words)
+      return outcome(found, out, before && compareBenches(before, found, { a: baseline!, b: out }))
     } finally {
       forget()
       progress.end()
@@ -227,4 +217,60 @@ function numbersOf(name: string, list: string, least: number): number[] {
       `--${name} wants whole numbers from ${least} with commas between them, not "${list}"`,
     )
   })
+}
+
+/** What is said of the runs, as text and as JSON. */
+export function outcome(
+  found: BenchFile & { report: string },
+  out: string,
+  change: Compared | undefined,
+): Outcome {
+  const { header, summary, failed, report } = found
+  const { configurations = [], choice = null } = summary ?? {}
+  const text = [
+    choice?.conclusion ?? 'Nothing could be compared.',
+    '',
+    tableOf(found),
+    ...(change ? ['', 'The baseline (A), and now (B):', textOf(change)] : []),
+    ...badSamples(configurations),
+    ...failed.map(({ configuration, message }) => `${configuration.name} could not run: ${message}`),
+    '',
+    ...commandLine(configurations, choice),
+    `report    ${out}/report.html`,
+    `results   ${out}/bench.jsonl, ${out}/steps/`,
+  ].join('\n')
+  return {
+    json: { header, configurations, choice, failed, report, ...(change && { baseline: change }) },
+    text,
+  }
+}
+
+function commandLine(summaries: readonly Summary[], choice: Choice | null): string[] {
+  if (choice === null) return []
+  const usual = summaries.find(({ configuration }) => configuration.role === 'default')
+  if (choice.best === usual?.configuration.name) return [`default   ${choice.command}      ${NOTHING_GIVEN}`]
+  return [`${(choice.sure ? 'best' : 'fastest').padEnd(10)}${choice.command}`]
+}
+
+/** Figures of the report that a terminal has no room for. */
+const LEFT_OUT = ['bytes/s', 'AU (nominal)', 'max']
+
+function tableOf(found: BenchFile): string {
+  const marks = marksOf(found)
+  const rows = (found.summary?.configurations ?? []).map(one => {
+    const [[, name], ...figures] = figuresOf(one).filter(([column]) => !LEFT_OUT.includes(column))
+    return { name, figures, mark: marks.get(name) ?? '' }
+  })
+  const columns = (rows[0]?.figures ?? []).map(([column]) => (column === 'verdict' ? column : right(column)))
+  return table(
+    ['configuration', '', ...columns],
+    rows.map(({ name, mark, figures }) => [name, mark, ...figures.map(([, text]) => text)]),
+  )
+}
+
+/** Samples that were left out, or masked: rates are those of the others. */
+function badSamples(summaries: readonly Summary[]): string[] {
+  const bad = Math.max(0, ...summaries.map(one => one.bad))
+  if (bad === 0) return []
+  return [`${counted(bad, 'sample')} a run could not be used (\`millrace verify\` names them)`]
 }

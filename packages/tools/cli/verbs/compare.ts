@@ -2,10 +2,10 @@
 
 import { partName } from '../../../observe/account/parts.js'
 import { intervalText, share } from '../../bench/change-words.js'
+import type { Pair } from '../../bench/compare/blocks.js'
 import type { Compared } from '../../bench/compare/compare.js'
-import type { Pair } from '../../bench/compare/pair.js'
 import { command } from '../command.js'
-import { table } from '../table.js'
+import { right, table } from '../table.js'
 import { count } from '../units.js'
 
 export const compare = command({
@@ -31,7 +31,7 @@ export const compare = command({
   },
 })
 
-function textOf(found: Compared): string {
+export function textOf(found: Compared): string {
   const [first] = found.pairs
   const lines = [found.conclusion, ...found.notes.map(note => `note: ${note}`), '']
   if (found.pairs.length > 1) lines.push(pairsTable(found.pairs), '')
@@ -101,8 +101,4 @@ function unsure({ interval }: { interval: unknown }): string {
 
 function signed(value: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`
-}
-
-function right(title: string): { title: string; align: 'right' } {
-  return { title, align: 'right' }
 }

@@ -13,7 +13,7 @@ import { notice } from '../progress.js'
 import { asJson, say } from '../say.js'
 
 const LOCAL = '127.0.0.1'
-/** Dollars for an hour of a GPU, unless told otherwise: what large clouds ask for an H100, about. */
+/** Dollars for an hour of a GPU, by default: what large clouds ask for an H100, about. */
 const PRICE = 3
 const MOST_PORT = 65535
 
@@ -174,7 +174,7 @@ async function openBrowser(url: string): Promise<void> {
   setTimeout(remove, STARTING).unref()
 }
 
-/** Until Ctrl-C. A run of our own that fails is told: the page stays, with what was seen. */
+/** Until Ctrl-C. A notice says that a run of our own has failed: the page stays, with what was seen. */
 function forever(own: OwnRun | undefined): Promise<Outcome> {
   return new Promise(() => {
     if (own === undefined) return

@@ -11,11 +11,10 @@ import { ms } from '../../../observe/verdict/units.js'
 import { command } from '../command.js'
 import { flagsOf, optionsOf } from '../option-flags.js'
 import { Progress } from '../progress.js'
-import { table } from '../table.js'
+import { right, table } from '../table.js'
 import { bytes, count, money, percent } from '../units.js'
 import { Watch } from '../why.js'
-import { checkTracePlace } from './trace/place.js'
-import { tellFailure } from './trace/told.js'
+import { checkTracePlace, tellFailure } from './trace/file.js'
 
 const BATCH = 32
 const SEED = 7
@@ -293,10 +292,6 @@ function tableOf(runs: readonly DemoRun[]): string {
 /** How this command line is called: by `npm start` and `npx` it is not on the PATH. */
 function program(): string {
   return process.env.npm_command === undefined ? 'millrace' : 'npx millrace'
-}
-
-function right(title: string): { title: string; align: 'right' } {
-  return { title, align: 'right' }
 }
 
 /** What ResNets are fed: random crops, flipped and normalised. */

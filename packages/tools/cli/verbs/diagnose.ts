@@ -96,7 +96,7 @@ export const diagnose = command({
   },
 })
 
-/** Steps to look at, unless told otherwise. */
+/** Steps to look at by default. */
 const STEPS = 200
 
 async function diagnoseRunning(
@@ -120,12 +120,11 @@ async function diagnoseOwn(
   options: OpenOptions,
   length: { stepMs: number; steps: number; seconds: number },
 ): Promise<Findings> {
-  const [{ loadFeed }, { givenPlugins }, { diagnoseFeed }] = await Promise.all([
+  const [{ loadFeed }, { diagnoseFeed }] = await Promise.all([
     import('../feed-argument.js'),
-    import('../locate.js'),
     import('../../../observe/diagnose/feed.js'),
   ])
-  const plugins = await givenPlugins(options.plugins as string[])
+  const plugins = options.plugins as string[]
   const { json, root } = await loadFeed(feed, options.allowCode, plugins)
   const progress = new Progress('opening', { unit: 'steps' })
   const opening = {

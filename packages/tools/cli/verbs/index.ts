@@ -22,11 +22,11 @@ export const index = command({
     ['millrace index photos --force', 'all of it anew, in place of an index that is there'],
   ],
   async run({ args: [path], values }) {
-    const [{ buildIndex }, { givenPlugins, locate }] = await Promise.all([
+    const [{ buildIndex }, { locate }] = await Promise.all([
       import('../../prepare/build-index.js'),
       import('../locate.js'),
     ])
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { source, root } = await locate(path, values['allow-code'], plugins)
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })

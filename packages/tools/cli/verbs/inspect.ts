@@ -7,7 +7,7 @@ import type { InspectedEntry, Summary } from '../../prepare/inspect.js'
 import { command } from '../command.js'
 import { flagsOf } from '../option-flags.js'
 import { keptNotices, Progress } from '../progress.js'
-import { bar, pairs, table } from '../table.js'
+import { bar, pairs, right, table } from '../table.js'
 import { bytes, count, counted } from '../units.js'
 
 /** Lines of columns, of classes and of shards that are printed; --json has all. */
@@ -40,12 +40,12 @@ export const inspect = command({
     ["millrace inspect 'shards/train-{0000..0015}.tar' --json", 'tar shards, for a program to read'],
   ],
   async run({ args: [path], values }) {
-    const [{ inspect, inspectBlend }, { formatsIn }, { givenPlugins, locate }] = await Promise.all([
+    const [{ inspect, inspectBlend }, { formatsIn }, { locate }] = await Promise.all([
       import('../../prepare/inspect.js'),
       import('../../prepare/formats.js'),
       import('../locate.js'),
     ])
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { notices, onNotice } = keptNotices()
     const progress = new Progress('indexing', { unit: 'bytes' })
     const { source, root, feed } = await locate(path, values['allow-code'], plugins)
@@ -123,7 +123,6 @@ function withTokensHint(path: string, summary: Summary): Summary {
 
 /** A line for each entry. More is said of one that is inspected by itself. */
 function describeBlend(path: string, entries: readonly InspectedEntry[], order: Facts = []): string {
-  const right = (title: string) => ({ title, align: 'right' as const })
   const heads = ['entry', right('weight'), 'kind', right('samples'), right('size')]
   const shown = entries.slice(0, COLUMNS_SHOWN)
   const rows = shown.map(({ name, weight, epochs, kind, samples, bytes: size }) => [
@@ -178,7 +177,7 @@ function schemaTable({ layout, columns }: Summary): string {
     nulls(column.nulls),
     indexed.has(column.name) ? 'yes' : '',
   ])
-  const heads = ['column', 'type', { title: 'nulls', align: 'right' as const }, 'indexed']
+  const heads = ['column', 'type', right('nulls'), 'indexed']
   return table(heads, rows) + more(layout.schema.length - shown.length, 'column')
 }
 
@@ -192,10 +191,7 @@ function classTable({ classes }: Summary): string {
     count(samples),
     bar(samples / most, 24),
   ])
-  const lines = table(
-    [{ title: 'label', align: 'right' }, 'class', { title: 'samples', align: 'right' }, ''],
-    rows,
-  )
+  const lines = table([right('label'), 'class', right('samples'), ''], rows)
   return lines + more(classes.length - shown.length, 'class', 'classes')
 }
 
@@ -203,10 +199,7 @@ function partTable({ parts }: Summary): string {
   if (parts.length === 0) return ''
   const shown = parts.slice(0, PARTS_SHOWN)
   const rows = shown.map(part => [part.name, count(part.count), bytes(part.bytes)])
-  const lines = table(
-    ['shard', { title: 'samples', align: 'right' }, { title: 'size', align: 'right' }],
-    rows,
-  )
+  const lines = table(['shard', right('samples'), right('size')], rows)
   return lines + more(parts.length - shown.length, 'shard', 'shards')
 }
 

@@ -49,14 +49,13 @@ export const pack = command({
       throw new UsageError(
         `--prefix is the beginning of a file's name, not "${values.prefix}": folders go to --out`,
       )
-    const [{ pack }, { sourceAt }, { givenPlugins }, { usableCores }, { sweepDrafts }] = await Promise.all([
+    const [{ pack }, { sourceAt }, { usableCores }, { sweepDrafts }] = await Promise.all([
       import('../../prepare/pack/pack.js'),
       import('../../prepare/locate.js'),
-      import('../locate.js'),
       import('../../../core/system/process/limits.js'),
       import('../../../core/system/files/draft.js'),
     ])
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { out, prefix } = values
     const progress = new Progress('packing', { unit: 'samples' })
     const notices: string[] = []

@@ -5,7 +5,7 @@ import { command, UsageError } from '../command.js'
 import type { MeasuredFeed } from '../measure-feed.js'
 import { flagsOf, optionsOf } from '../option-flags.js'
 import { notice } from '../progress.js'
-import { pairs, table } from '../table.js'
+import { pairs, right, table } from '../table.js'
 import { amount, bytes, count, counted, longTime, money, percent } from '../units.js'
 
 export const plan = command({
@@ -160,12 +160,11 @@ async function measure(
   values: { 'allow-code': boolean; plugin: string[]; workers?: string; seconds: number },
   ofTokens: boolean,
 ): Promise<MeasuredFeed & { tokensPerSecond?: number; length?: number }> {
-  const [{ loadFeed }, { givenPlugins }, { measureFeed, measureTokens }] = await Promise.all([
+  const [{ loadFeed }, { measureFeed, measureTokens }] = await Promise.all([
     import('../feed-argument.js'),
-    import('../locate.js'),
     import('../measure-feed.js'),
   ])
-  const plugins = await givenPlugins(values.plugin)
+  const plugins = values.plugin
   const { json, root } = await loadFeed(feed, values['allow-code'], plugins)
   const options = {
     root,
@@ -214,7 +213,6 @@ function describe(
     way.gpuHours < 100 ? amount(way.gpuHours) : count(way.gpuHours),
     money(way.cost ?? 0),
   ]
-  const right = (title: string) => ({ title, align: 'right' as const })
   const rows = [row('never waits', trainer), ...(fed === undefined ? [] : [row('with the feed', fed)])]
   const heads = [`${what}/s`, 'GPU busy', 'time', 'GPU hours', `cost at ${money(price)}`].map(right)
   return [pairs(facts), table(['', ...heads], rows), verdict(what, trainer, fed, gpus)]

@@ -12,7 +12,7 @@ import {
 import { command, UsageError } from '../command.js'
 import { onInterrupt } from '../interrupt.js'
 import { Progress } from '../progress.js'
-import { table } from '../table.js'
+import { right, table } from '../table.js'
 import { bytes, counted, duration, rate } from '../units.js'
 
 type Advised = Omit<Probed, 'measures'> & { measures: (Measured & { advice: string })[] }
@@ -63,7 +63,7 @@ export const probe = command({
 
 function describe({ path, fileSystem, files, bytes: size, more, measures }: Advised): string {
   const found = `${path}: ${fileSystem}, ${more ? 'more than ' : ''}${counted(files, 'file')} of ${bytes(size)}`
-  const figures = ['cold', 'warm', 'unknown'].map(title => ({ title, align: 'right' as const }))
+  const figures = ['cold', 'warm', 'unknown'].map(right)
   const rows = measures.map(one => [
     labelOf(one),
     ...[one.cold, one.warm, one.unknown].map(shown),

@@ -13,10 +13,8 @@ import { say } from '../say.js'
 import type { TrainerResult } from '../trainer.js'
 import { bytes, count, counted, duration, percent } from '../units.js'
 import { Watch, type Why } from '../why.js'
-import { TRACE_LIMIT } from './trace/limit.js'
-import { checkTracePlace } from './trace/place.js'
+import { checkTracePlace, TRACE_LIMIT, tellFailure, traceLine } from './trace/file.js'
 import type { EndedTrace } from './trace/recorded.js'
-import { tellFailure, traceLine } from './trace/told.js'
 
 export const run = command({
   name: 'run',
@@ -51,9 +49,8 @@ export const run = command({
     ['millrace run cats.json --steps 1000 --save state.json', 'then: --resume state.json --world 4 --rank 0'],
   ],
   async run({ args: [feed], values }) {
-    const [{ loadFeed }, { givenPlugins }, { open }, audit] = await Promise.all([
+    const [{ loadFeed }, { open }, audit] = await Promise.all([
       import('../feed-argument.js'),
-      import('../locate.js'),
       import('../../../core/deliver/node/open.js'),
       import('../audit.js'),
     ])
@@ -69,7 +66,7 @@ export const run = command({
     await checkTracePlace('--trace', values.trace, others)
     if (values['trace-limit'] !== undefined && values.trace === undefined)
       throw new UsageError('--trace-limit is the size of a trace: give --trace FILE as well')
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { json, root, name } = await loadFeed(feed, values['allow-code'], plugins)
     if (values.position !== undefined && values.resume !== undefined)
       throw new UsageError('--position and --resume both say where to begin: give one of them')

@@ -39,7 +39,6 @@ export const serve = command({
       { serve },
       { exitNow },
       { loadFeed, refuseModule },
-      { givenPlugins },
       { UsageError },
       { onInterrupt },
       { rmSync },
@@ -48,7 +47,6 @@ export const serve = command({
       import('../../../core/deliver/serve/server.js'),
       import('../../../core/system/process/exit.js'),
       import('../feed-argument.js'),
-      import('../locate.js'),
       import('../command.js'),
       import('../interrupt.js'),
       import('node:fs'),
@@ -57,7 +55,7 @@ export const serve = command({
     if (values.socket === undefined) throw new UsageError('serve needs --socket PATH')
     const socket = resolve(values.socket)
     const mayRun = values['allow-code']
-    const own = await givenPlugins(values.plugin)
+    const own = values.plugin
     const standard = feed === undefined ? undefined : await loadFeed(feed, mayRun, own)
     onInterrupt(() => rmSync(socket, { force: true }))
     const made = firstMissing(dirname(socket))

@@ -25,12 +25,12 @@ export const verify = command({
     ['millrace verify cats.json#val --json', 'the columns that the fields of a feed take'],
   ],
   async run({ args: [path], values }) {
-    const [{ verify }, { givenPlugins, locate }, { usableCores }] = await Promise.all([
+    const [{ verify }, { locate }, { usableCores }] = await Promise.all([
       import('../../prepare/verify/verify.js'),
       import('../locate.js'),
       import('../../../core/system/process/limits.js'),
     ])
-    const plugins = await givenPlugins(values.plugin)
+    const plugins = values.plugin
     const { source, root, fields } = await locate(path, values['allow-code'], plugins)
     const progress = new Progress('verifying', { unit: 'samples' })
     const before = performance.now()

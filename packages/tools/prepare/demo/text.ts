@@ -30,7 +30,7 @@ export function makeText(folder: string, bytes: number, seed = 7): Record<Corpus
     const random = new Random().key(seed, 0, i, 1)
     const lines: string[] = []
     for (let size = 0; size < bytes; ) {
-      const text = name === 'code' ? program(words, random, mean) : prose(words, random, mean)
+      const text = prose(words, random, mean)
       lines.push(`${JSON.stringify({ id: `${name}-${lines.length}`, text })}\n`)
       size += text.length
     }
@@ -68,19 +68,6 @@ function prose(words: readonly string[], random: Random, mean: number): string {
     const sentence = Array.from({ length: 4 + random.int(18) }, () => word(words, random)).join(' ')
     const end = ['.', '.', '.', '?', '!', ';'][random.int(6)]
     text += `${sentence[0].toUpperCase()}${sentence.slice(1)}${end}${random.int(6) === 0 ? '\n\n' : ' '}`
-  }
-  return text
-}
-
-function program(words: readonly string[], random: Random, mean: number): string {
-  const wanted = lengthAround(mean, random)
-  const name = () => `${word(words, random)}_${word(words, random)}`
-  let text = ''
-  while (text.length < wanted) {
-    text += `def ${name()}(${name()}, ${name()}=${random.int(1000)}):\n`
-    for (let line = 2 + random.int(6); line > 0; line--)
-      text += `    ${name()} = ${name()}[${random.int(100)}] + ${name()}("${word(words, random)}")\n`
-    text += `    return ${name()}\n\n`
   }
   return text
 }

@@ -41,7 +41,7 @@ export interface PackOptions {
   /** Starts over, in place of what another pack left in `out`. */
   force?: boolean
   onProgress?: OnProgress
-  /** Told what was left out, or rebuilt. */
+  /** Called with what was left out, or rebuilt. */
   onNotice?: (text: string) => void
 }
 

@@ -7,7 +7,7 @@
  *            · "ustar\0" "00" · uname 32 · gname 32 · devmajor 8 · devminor 8 · prefix 155 · 12 unused
  *   file   = members · two blocks of zeros
  *
- * A name that ustar can't hold, or a size of 8 GiB and more, is told in a PAX header ("x") before the member.
+ * A name that ustar can't hold, or a size of 8 GiB and more, stands in a PAX header ("x") before the member.
  */
 
 import type { SourceJson } from '../../../core/define/types.js'

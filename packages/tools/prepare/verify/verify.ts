@@ -21,7 +21,7 @@ export interface VerifyOptions {
   /** URLs of plugins, which are loaded here: threads load them as well. */
   plugins?: readonly string[]
   onProgress?: OnProgress
-  /** Told what was left out, or rebuilt. */
+  /** Called with what was left out, or rebuilt. */
   onNotice?: (text: string) => void
 }
 

@@ -10,8 +10,8 @@ import { until } from '../../../../test/support/until.js'
 import { findRun } from '../../../observe/diagnose/attach/find-run.js'
 import { type CheckedTrace, checkTrace } from '../../../observe/test/trace-check.js'
 import { descendants } from '../../../observe/trace/processes.js'
+import { tellFailure, traceLine } from '../../cli/verbs/trace/file.js'
 import type * as Recorded from '../../cli/verbs/trace/recorded.js'
-import { tellFailure, traceLine } from '../../cli/verbs/trace/told.js'
 import { CLI, millrace } from '../prepare/helpers.js'
 
 const folder = temporaryFolder()

@@ -72,10 +72,6 @@ export async function openFiles(
   more: TokenFileOptions = {},
 ): Promise<TokenFile[]> {
   const options = { ...fileOptions(values), ...more }
-  const [{ openTokenFiles }, { givenPlugins }] = await Promise.all([
-    import('../../../../llm/tokens/formats/open.js'),
-    import('../../locate.js'),
-  ])
-  await givenPlugins(values.plugin)
+  const { openTokenFiles } = await import('../../../../llm/tokens/formats/open.js')
   return openTokenFiles(paths, options, { root: process.cwd(), notice })
 }

@@ -2,7 +2,7 @@
 import type { TokenStatistics } from '../../../../llm/prepare/tokens/statistics.js'
 import { command } from '../../command.js'
 import { keptNotices, Progress } from '../../progress.js'
-import { pairs, table } from '../../table.js'
+import { pairs, right, table } from '../../table.js'
 import { bytes, count } from '../../units.js'
 import { EOD, FILE_OPTIONS, FILES, openFiles } from './files.js'
 
@@ -73,7 +73,6 @@ function many(
   files: readonly TokenStatistics[],
   sum: ReturnType<typeof import('../../../../llm/prepare/tokens/statistics.js').total>,
 ): string {
-  const right = (title: string) => ({ title, align: 'right' as const })
   const heads = [
     'file',
     'format',

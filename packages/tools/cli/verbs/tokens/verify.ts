@@ -37,14 +37,11 @@ export const verify = command({
     ],
   ],
   async run({ args, values }) {
-    const [{ verifyTokens }, { tryTokenFiles, openTokenFiles }, { givenPlugins }, { openTokenizer }] =
-      await Promise.all([
-        import('../../../../llm/prepare/tokens/verify/verify.js'),
-        import('../../../../llm/tokens/formats/open.js'),
-        import('../../locate.js'),
-        import('../../../../llm/tokenize/open.js'),
-      ])
-    await givenPlugins(values.plugin)
+    const [{ verifyTokens }, { tryTokenFiles, openTokenFiles }, { openTokenizer }] = await Promise.all([
+      import('../../../../llm/prepare/tokens/verify/verify.js'),
+      import('../../../../llm/tokens/formats/open.js'),
+      import('../../../../llm/tokenize/open.js'),
+    ])
     const { notices, onNotice } = keptNotices()
     const root = process.cwd()
     const opened =

@@ -1,16 +1,15 @@
 /** `millrace trace record`: writes the trace of processes that run. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MillraceError } from '../../../../core/basics/errors.js'
 import { command, UsageError } from '../../command.js'
-import { onInterrupt } from '../../interrupt.js'
+import { endsItself, onInterrupt } from '../../interrupt.js'
 import { say } from '../../say.js'
 import { bytes, counted } from '../../units.js'
-import { TRACE_LIMIT } from './limit.js'
-import { checkTracePlace } from './place.js'
+import { checkTracePlace, TRACE_LIMIT } from './file.js'
 
-/** The file grows this often (ms). */
-const OFTEN = 500
-/** After so long (ms) without a feed, people are told what is waited for. */
-const PATIENCE = 3000
+const LOOK_EVERY_MS = 500
+/** People read what is waited for after this time without a feed. */
+const PATIENCE_MS = 3000
 
 export const record = command({
   name: 'trace record',
@@ -44,19 +43,27 @@ export const record = command({
     const recorder = new Recorder(pids, { path: values.out, limit: values.limit })
     // Whatever ends the program, the file gets its end.
     const forget = onInterrupt(() => recorder.end())
-    const ended = new Ended(values.seconds)
+    // Ctrl-C and SIGTERM are the ways to end a recording: it is written to its end, and the program ends as asked.
+    const asked = new AbortController()
+    const forgetEnd = endsItself(() => asked.abort(), 'by SIGTERM too')
+    const until = performance.now() + 1000 * (values.seconds ?? Infinity)
+    let patient: number | undefined = performance.now() + PATIENCE_MS
     let said = 0
-    const patience = new Patience([...pids])
     try {
       for (;;) {
         recorder.look()
         said = tell(recorder.attached, said, values.out)
-        if (said === 0) patience.look()
-        if (recorder.full || !recorder.alive) break
-        if (await ended.within(OFTEN)) break
+        if (said === 0 && patient !== undefined && performance.now() >= patient) {
+          say(`waiting until ${namesOf([...pids])} opens a feed`)
+          patient = undefined
+        }
+        const left = until - performance.now()
+        if (recorder.full || !recorder.alive || left <= 0) break
+        await sleep(Math.min(LOOK_EVERY_MS, left), undefined, { signal: asked.signal }).catch(() => {})
+        if (asked.signal.aborted) break
       }
     } finally {
-      ended.forget()
+      forgetEnd()
       forget()
       recorder.end()
     }
@@ -87,20 +94,6 @@ function namesOf(pids: readonly number[]): string {
   return `${pids.length === 1 ? 'process' : 'processes'} ${pids.join(', ')}`
 }
 
-/** Says once that no feed is open yet. */
-class Patience {
-  private readonly until = performance.now() + PATIENCE
-  private said = false
-
-  constructor(private readonly pids: readonly number[]) {}
-
-  look(): void {
-    if (this.said || performance.now() < this.until) return
-    this.said = true
-    say(`waiting until ${namesOf(this.pids)} opens a feed`)
-  }
-}
-
 function pidOf(text: string): number {
   const pid = Number(text)
   if (!Number.isInteger(pid) || pid <= 0)
@@ -112,48 +105,4 @@ function pidOf(text: string): number {
 function tell(attached: readonly number[], said: number, out: string): number {
   if (attached.length > said) say(`recording ${attached.join(', ')} to ${out}`)
   return attached.length
-}
-
-/** Ctrl-C and SIGTERM are the ways to end a recording: what is there is written, and the program ends as asked. */
-class Ended {
-  private asked = false
-  private wake = (): void => {}
-  private readonly before = (['SIGINT', 'SIGTERM'] as const).map(
-    signal => [signal, process.listeners(signal) as NodeJS.SignalsListener[]] as const,
-  )
-  private readonly hear = (): void => {
-    this.asked = true
-    this.wake()
-  }
-  private readonly until: number
-
-  constructor(seconds: number | undefined) {
-    this.until = seconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1000
-    for (const [signal] of this.before) {
-      process.removeAllListeners(signal)
-      process.on(signal, this.hear)
-    }
-  }
-
-  /** Waits so many ms. True: it is time to end. */
-  async within(ms: number): Promise<boolean> {
-    const left = Math.min(ms, this.until - performance.now())
-    if (!this.asked && left > 0) {
-      await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, left)
-        this.wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    return this.asked || performance.now() >= this.until
-  }
-
-  forget(): void {
-    for (const [signal, listeners] of this.before) {
-      process.off(signal, this.hear)
-      for (const listener of listeners) process.on(signal, listener)
-    }
-  }
 }

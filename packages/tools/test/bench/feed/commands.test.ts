@@ -2,13 +2,12 @@
 import { expect, test } from 'vitest'
 import { reportOf } from '../../../bench/report.js'
 import { choose } from '../../../bench/result/choose.js'
-import { type MeasuredRun, summarize, verdictText } from '../../../bench/result/summary.js'
-import { outcome } from '../../../cli/verbs/bench/text.js'
+import { type MeasuredRun, summarize } from '../../../bench/result/summary.js'
+import { outcome } from '../../../cli/verbs/bench.js'
 import { fileOf, runsOf, setting } from './made.js'
 
 const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
 const USUAL = runsOf(setting(4), 'default', [800, 810, 790])
-const CHEAP = { cpuSecondsPer1000: 0.5 }
 const TUNED = '# nothing needs to be given: workers and depth are tuned then'
 
 /** The lines that hold a command, as the verb prints them and as the page shows them. */
@@ -17,7 +16,7 @@ function linesOf(...groups: MeasuredRun[][]) {
   const configurations = summarize(file.runs)
   const choice = choose(configurations, file.runs, { feed: 'f.json', stepMs: 10 }) ?? null
   file.summary = { configurations, choice }
-  const { text } = outcome({ ...file, report: 'r' }, 'out', undefined, { verdictText })
+  const { text } = outcome({ ...file, report: 'r' }, 'out', undefined)
   const commands = (all: string) => all.split('\n').filter(line => line.includes('millrace run'))
   return { text: commands(text), page: reportOf(file, new Map()).commands }
 }
@@ -38,17 +37,4 @@ test('where the default is as good, nothing is given, and it is tuned', () => {
   expect(page).toEqual([{ text: 'millrace run f.json --step-ms 10', about: TUNED.slice(2) }])
   // Surely the best.
   expect(linesOf(runsOf(setting(8), 'variation', [500, 505, 495])).text).toEqual([`default   ${command}`])
-  // What is cheaper than it has to be given.
-  expect(linesOf(runsOf(setting(2), 'variation', [795, 805, 785], CHEAP)).text).toEqual([
-    `default   ${command}`,
-    'cheapest  millrace run f.json --workers 2 --depth 4 --step-ms 10',
-  ])
-})
-
-test('the default is given where it is the cheapest, and another is best', () => {
-  const { text } = linesOf(runsOf(setting(8), 'variation', [820, 830, 810], { cpuSecondsPer1000: 2 }))
-  expect(text).toEqual([
-    'best      millrace run f.json --workers 8 --depth 4 --step-ms 10',
-    'cheapest  millrace run f.json --workers 4 --depth 4 --step-ms 10',
-  ])
 })

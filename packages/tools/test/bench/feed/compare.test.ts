@@ -7,7 +7,6 @@ import type { Parts } from '../../../../observe/evidence.js'
 import type { RunRecord } from '../../../../observe/live/record.js'
 import { type Block, compareBlocks, fewer, mainCause } from '../../../bench/compare/blocks.js'
 import { compare } from '../../../bench/compare/compare.js'
-import { compareWith } from '../../../bench/result/baseline.js'
 import { writeBench } from '../../../bench/result/file.js'
 import { fileOf, runsOf, setting } from './made.js'
 
@@ -129,20 +128,6 @@ test('two results of bench: the default first', async () => {
   )
   expect(found.conclusion).toContain('waiting for workers that are busy with a batch')
   expect(compare(a, a).conclusion).toContain('No difference beyond noise')
-})
-
-test('the change is that of bench with a baseline, and that of the rates beside it', async () => {
-  const file = (rates: number[]) =>
-    fileOf(runsOf(setting(0, 1), 'baseline', [200, 210, 190]), runsOf(setting(4), 'default', rates))
-  const [before, now] = [file([900, 500, 1100]), file([883, 565, 300])]
-  const [a, b] = ['before', 'now'].map(name => join(folder, `${name}.jsonl`))
-  writeBench(a, before)
-  writeBench(b, now)
-  const [{ comparison }] = compare(a, b).pairs
-  const change = compareWith(before, now).changes.find(({ configuration }) => configuration === 'w4-d4')!
-  expect(comparison.rate.ratio).toEqual(change.ratio)
-  expect([comparison.rate.a, comparison.rate.b]).toEqual([change.before, change.now])
-  expect(change.now / change.before).toBeCloseTo(change.ratio.value, 9)
 })
 
 test('two rounds are too few, and it is said', async () => {

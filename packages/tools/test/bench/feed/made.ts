@@ -80,7 +80,6 @@ export const header: Header = {
   grid: 'g',
   parameters: {
     stepMs: 10,
-    profile: null,
     rounds: 3,
     seconds: 3,
     steps: null,

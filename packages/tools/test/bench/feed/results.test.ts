@@ -5,16 +5,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
 import { changeText, intervalText } from '../../../bench/change-words.js'
+import { compareBenches, reasonsAgainst } from '../../../bench/compare/compare.js'
 import type { Configuration } from '../../../bench/grid/configuration.js'
 import type { RunFigures, RunTimes } from '../../../bench/measure/task.js'
-import { readProfile } from '../../../bench/profile.js'
 import { reportOf } from '../../../bench/report.js'
-import { compareWith, reasonsAgainst } from '../../../bench/result/baseline.js'
-import { choose } from '../../../bench/result/choose.js'
+import { choose, shellWord } from '../../../bench/result/choose.js'
 import { isWrittenTo, readBench, writeBench } from '../../../bench/result/file.js'
 import { stepEvents, stepLog } from '../../../bench/result/step-log.js'
 import { type MeasuredRun, summarize } from '../../../bench/result/summary.js'
-import { shellWord } from '../../../bench/shell-word.js'
 import { differs, geometricMean, median, pairedRatio, ratio, spread } from '../../../bench/statistics.js'
 import { fileOf, header, runsOf, setting } from './made.js'
 
@@ -91,27 +89,22 @@ test('an interval has the width of Student’s', () => {
 const CALLED = { feed: 'f', stepMs: 0 }
 const BASELINE = runsOf(setting(0, 1), 'baseline', [200, 202, 198])
 
-test('the best, and what gives nearly as much for less', () => {
-  const cheap = { cpuSecondsPer1000: 0.8, memory: { peakBytes: 1e8, rssBytes: 1e8, sharedBytes: 0 } }
+test('the best', () => {
   const file = fileOf(
     BASELINE,
     runsOf(setting(4), 'default', [800, 810, 790]),
     runsOf(setting(8), 'variation', [1000, 1012, 988]),
-    runsOf(setting(6, 2), 'variation', [960, 971, 949], cheap),
-    runsOf(setting(2), 'variation', [500, 505, 495], cheap),
+    runsOf(setting(6, 2), 'variation', [960, 971, 949]),
+    runsOf(setting(2), 'variation', [500, 505, 495]),
   )
   const choice = choose(summarize(file.runs), file.runs, { feed: 'my cats.json', stepMs: 20 })!
   expect(choice.best).toBe('w8-d4')
-  expect(choice.cheapest).toBe('w6-d2')
   expect(choice.alike).toEqual(['w8-d4'])
   expect(choice.bestOverDefault.value).toBeCloseTo(1.25, 2)
   expect(choice.sure).toBe(true)
-  expect(choice.commands.cheapest).toBe("millrace run 'my cats.json' --workers 6 --depth 2 --step-ms 20")
+  expect(choice.command).toBe("millrace run 'my cats.json' --workers 8 --depth 4 --step-ms 20")
   expect(choice.conclusion).toMatch(/^8 workers, depth 4 is best: 1,000 samples\/s \(988–1,012\)/)
   expect(choice.conclusion).toContain('5.0 times the rate without workers')
-  expect(choice.conclusion).toContain(
-    'The cheapest is 6 workers, depth 2: it gives 96 % of it for 20 % less CPU time and 50 % less memory',
-  )
 })
 
 test('within noise the default stays, and it is said', () => {
@@ -152,30 +145,32 @@ test('one or two rounds: nothing is best, the default stays', () => {
       runsOf(setting(8), 'variation', [2000, 2001].slice(0, count)),
     )
     const choice = choose(summarize(file.runs), file.runs, CALLED)!
-    expect(choice).toMatchObject({ best: 'w4-d4', cheapest: 'w4-d4', sure: false })
+    expect(choice).toMatchObject({ best: 'w4-d4', sure: false })
     expect(choice.conclusion).toContain(`${said}'t tell: take 5 (--rounds 5). The default`)
-    expect(choice.conclusion).not.toMatch(/is best|cheapest/)
+    expect(choice.conclusion).not.toMatch(/is best/)
   }
 })
+
+const AB = { a: 'before', b: 'now' }
 
 test('what is slower than a baseline beyond noise is named, and what is missing', () => {
   const before = fileOf(BASELINE, runsOf(setting(4), 'default', [800, 805, 795]))
   const at = (...rates: number[]) => fileOf(BASELINE, runsOf(setting(4), 'default', rates))
-  expect(compareWith(before, at(720, 724, 716)).conclusion).toMatch(/^Slower: w4-d4 −10 %/)
-  expect(compareWith(before, before).conclusion).toContain('No slower than before')
+  expect(compareBenches(before, at(720, 724, 716), AB).conclusion).toMatch(/^B is slower with w4-d4: −10 %/)
+  expect(compareBenches(before, before, AB).conclusion).toContain('No difference beyond noise')
   // Slower on average, but by less than it varies.
-  const noisy = compareWith(before, at(900, 500, 720))
-  expect(noisy.changes.map(({ verdict }) => verdict)).toEqual(['same', 'same'])
-  expect(compareWith(before, fileOf(BASELINE)).missing).toEqual(['w4-d4'])
-  expect(compareWith(before, fileOf([])).conclusion).toBe('Nothing of the baseline was measured now.')
+  const noisy = compareBenches(before, at(900, 500, 720), AB)
+  expect(noisy.pairs.map(({ comparison }) => comparison.rate.significant)).toEqual([false, false])
+  expect(compareBenches(before, fileOf(BASELINE), AB).notes).toContain('only in one of the two: w4-d4')
+  expect(() => compareBenches(before, fileOf([]), AB)).toThrow('no configuration in common')
 })
 
 test('the rates of a comparison are those that its change is made from', () => {
   // By medians this would have been 126 → 136, and slower.
   const before = fileOf(BASELINE, runsOf(setting(4), 'default', [120, 126, 300]))
   const now = fileOf(BASELINE, runsOf(setting(4), 'default', [90, 136, 140]))
-  for (const { before: a, now: b, ratio } of compareWith(before, now).changes)
-    expect(b / a).toBeCloseTo(ratio.value, 9)
+  for (const { comparison } of compareBenches(before, now, AB).pairs)
+    expect(comparison.rate.b / comparison.rate.a).toBeCloseTo(comparison.rate.ratio.value, 9)
   const [usual] = summarize(now.runs).filter(({ configuration }) => configuration.role === 'default')
   expect(usual.samplesPerSecond.mean).toBeCloseTo(geometricMean([90, 136, 140]), 9)
 })
@@ -225,23 +220,6 @@ test('per-step records have the schema that notebooks plot', () => {
   ).toEqual(events)
 })
 
-test('a profile is numbers, a run log, or per-step records', () => {
-  const read = (text: string) => {
-    const path = join(folder, 'profile')
-    writeFileSync(path, text)
-    return readProfile(path)
-  }
-  expect(read('10\n20\n\n# a comment\n30\n')).toMatchObject({ ms: [10, 20, 30], mean: 20 })
-  expect(
-    read('{"stepMs": 12, "idealMs": 10, "steps": 2}\n{"stepMs": null}\n{"stepMs": 14, "steps": 1}').ms,
-  ).toEqual([10, 10, 14])
-  const log = stepLog(stepEvents(TIMES, 'f', {}))
-  expect(read(log).ms.map(Math.round)).toEqual([20, 20, 20])
-  expect(() => read('ten\n')).toThrow('line 1 is neither a number nor JSON')
-  expect(() => read('-3\n')).toThrow('a step of -3 ms')
-  expect(() => read('{"a": 1}\n')).toThrow('has no steps')
-})
-
 test('bench.jsonl is read as it was written; what is none is refused', () => {
   const path = join(folder, 'bench.jsonl')
   // Rates whose figures have few digits: a file keeps seven.
@@ -262,15 +240,17 @@ test('bench.jsonl is read as it was written; what is none is refused', () => {
   }
   expect(refused(() => {})).not.toThrow()
   expect(refused(({ figures }) => delete (figures as Partial<RunFigures>).parts)).toThrow(
-    '"parts" is missing',
+    'line 2 is no run: figures.parts: is missing',
   )
   // Names become names of files.
   const named = refused(({ configuration }) => (configuration.name = '../../evil'))
-  expect(named).toThrow('line 2: "../../evil" is no configuration')
+  expect(named).toThrow('line 2 has no configuration of bench: its settings are not called "../../evil"')
   expect(refused(one => (one.configuration = { name: 'w4-d4' } as Configuration))).toThrow(
-    'is no configuration',
+    'has no configuration of bench: role: is missing',
   )
-  expect(refused(({ configuration }) => (configuration.depth = 1.5))).toThrow('is no configuration')
+  expect(refused(({ configuration }) => (configuration.depth = 1.5))).toThrow(
+    'has no configuration of bench: depth: expected a whole number',
+  )
   writeFileSync(path, 'x\n')
   expect(() => readBench(path)).toThrow('line 1 is no JSON')
 })
