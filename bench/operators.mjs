@@ -6,10 +6,10 @@ import { operatorKey, Random } from '../build/core/basics/random.js'
 import { normalOps } from '../build/core/define/operator.js'
 import { Workspace } from '../build/core/system/memory/workspace.js'
 import { chooseSteps } from '../build/pixels/operators/choose.js'
+import { mixRows } from '../build/pixels/operators/mix/mix.js'
+import { mosaicRows } from '../build/pixels/operators/mosaic/mosaic.js'
 import { applyErase } from '../build/pixels/operators/randomErasing/step.js'
 import { applyStep } from '../build/pixels/operators/steps.js'
-import { mixRows } from '../build/pixels/transform/mix/mix.js'
-import { mosaicRows } from '../build/pixels/transform/mix/mosaic.js'
 
 const SIDE = 224
 const ROUNDS = 31

@@ -59,7 +59,7 @@ export type { State } from '../core/order/state.js'
 export { type CudaKernel, cuda } from '../cuda/cuda.js'
 export { CudaError } from '../cuda/driver/index.js'
 export type { Accounting, Diagnosis } from '../observe/evidence.js'
-export type { TunerDecision } from '../observe/live/decision.js'
+export type { TunerDecision } from '../observe/live/record.js'
 export type { Watched } from '../observe/live/watcher.js'
 export {
   boxes,

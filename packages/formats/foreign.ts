@@ -1,5 +1,5 @@
 /** Files that are no text, by their first bytes: a line of them may pass for one, so they are refused when they are indexed. */
-import { SourceError } from '../core/basics/errors.js'
+import { inFile } from '../core/basics/errors.js'
 import { formatByStart } from '../core/source/find/formats.js'
 
 const REPACK = 'or compress it with gzip or zstd'
@@ -46,5 +46,5 @@ export function foreignKind(
 
 export function refuseForeign(file: string, head: Buffer): void {
   const kind = foreignKind(head.subarray(0, TELLING), [UTF_16])
-  if (kind !== undefined) throw new SourceError(`${file} is ${kind.what}: ${kind.todo}`, { file, offset: 0 })
+  if (kind !== undefined) throw inFile(file, `is ${kind.what}: ${kind.todo}`, { offset: 0 })
 }

@@ -2,10 +2,11 @@
  * The text of a list, line by line; a byte order mark is passed over. A local file is read in pieces, each time anew; an object
  * of another store is fetched once. And what the tables made of lines have in common.
  */
+
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { closeSync, readSync } from 'node:fs'
-import { SourceError } from '../core/basics/errors.js'
+import { inFile, type SourceError } from '../core/basics/errors.js'
 import { readWhole, type StoreOf } from '../core/store/access.js'
 import { schemeOf } from '../core/store/stores.js'
 import { openRegular } from '../core/system/files/regular.js'
@@ -99,10 +100,10 @@ export function* textLines(list: ListText): Generator<{ line: number; text: stri
 
 function notUtf8(file: string, bytes: Buffer): SourceError {
   const wide = [0xfeff, 0xfffe].includes(bytes.length < 2 ? 0 : bytes.readUInt16BE(0))
-  return new SourceError(`${file} is ${wide ? 'UTF-16' : 'not valid UTF-8'}: save it as UTF-8`, { file })
+  return inFile(file, `is ${wide ? 'UTF-16' : 'not valid UTF-8'}: save it as UTF-8`)
 }
 
 /** The error for a line that is wrong. */
 export function fault(file: string, line: number, problem: string): SourceError {
-  return new SourceError(`${file}, line ${line}: ${problem}`, { file })
+  return inFile(file, `, line ${line}: ${problem}`)
 }

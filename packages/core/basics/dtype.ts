@@ -111,3 +111,12 @@ export function toF16(value: number): number {
   const rounded = magnitude + 0xfff + ((magnitude >>> 13) & 1)
   return sign | ((rounded - 0x38000000) >>> 13)
 }
+
+/** Integers that a dtype holds exactly; undefined for the floats. */
+export function rangeOf(dtype: Dtype): readonly [least: number, most: number] | undefined {
+  if (dtype === 'bool') return [0, 1]
+  if (dtype === 'i64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  const [kind, bits] = [dtype[0], DTYPES[dtype].dlpack[1]]
+  if (kind === 'u') return [0, 2 ** bits - 1]
+  return kind === 'i' ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : undefined
+}

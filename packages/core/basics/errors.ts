@@ -54,6 +54,15 @@ export class SourceError extends MillraceError {
   }
 }
 
+/** The error about a file. The message begins with its name; `problem` goes on, also with a colon or a comma. */
+export function inFile(
+  file: string,
+  problem: string,
+  more: { offset?: number; cause?: unknown } = {},
+): SourceError {
+  return new SourceError(`${file}${/^[:,]/.test(problem) ? '' : ' '}${problem}`, { file, ...more })
+}
+
 /** Data changed underneath: a file is no longer the one that was indexed. No policy for bad samples hides this. */
 export class ChangedError extends SourceError {
   override readonly tag = 'Changed'

@@ -8,6 +8,9 @@ import type { ByteRange } from '../store/store.js'
 /** Bytes still to be decoded, a small value from the index, or an array with a type and shape of its own. */
 export type Column = Uint8Array | number | bigint | string | ArrayColumn
 
+/** The columns of a sample, by name. */
+export type Columns = Record<string, Column>
+
 /** An array: `dtype` (u64 too, which only exists in stores), `shape`, and tiles that together hold each element once. */
 export type ArrayColumn = TiledArray<Uint8Array | ByteRange>
 

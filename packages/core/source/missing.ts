@@ -1,6 +1,6 @@
 /** The column that a field has of a sample; and words for one that lacks it: the columns it has, and the likely cause where one is known. */
 import { nearest } from '../basics/errors.js'
-import type { Column, Source } from './source.js'
+import type { Columns, Source } from './source.js'
 
 /** Names shorter than this are too like each other: `jpg` and `png`. */
 const LONG_ENOUGH = 4
@@ -33,11 +33,16 @@ export function missingColumn(
   source: Source,
   row: number,
   wanted: readonly string[],
-  sample: Record<string, Column> = {},
+  sample: Columns = {},
 ): string {
   const { columns, why } = source.present?.(row) ?? { columns: source.columns }
   const names = columns.length > 0 ? columns : Object.keys(sample)
-  return missingOf(names, wanted) + (why === undefined ? '' : `. ${why}`)
+  const empty = wanted.find(name => names.includes(name))
+  const lack =
+    empty === undefined
+      ? missingOf(names, wanted)
+      : `column "${empty}" of the sample has no value: "missing" of the field says what stands for that`
+  return lack + (why === undefined ? '' : `. ${why}`)
 }
 
 /** The same for columns that are at hand, such as those that a function made. */

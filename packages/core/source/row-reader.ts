@@ -7,10 +7,10 @@ import { after, type Maybe, together } from '../basics/maybe.js'
 import { ReadMemory } from '../store/read-memory.js'
 import type { Reader } from '../store/reader.js'
 import { loadUnit, unitBytes } from './load-unit.js'
-import type { ByteRange, Column, Need, Source, UnitRef } from './source.js'
+import type { ByteRange, Columns, Need, Source, UnitRef } from './source.js'
 
 export interface RowRead {
-  sample: Record<string, Column>
+  sample: Columns
   /** Bytes of its own ranges, and of the units that were loaded for it. */
   bytes: number
 }
@@ -59,7 +59,7 @@ const UNREAD_PIECE = 16 << 20
  * Reads what a row's arrays leave unread, since a run reads it straight into the batch, and drops it: for tools that want to
  * know whether it can be read. Gives the number of bytes.
  */
-export function readUnread(sample: Readonly<Record<string, Column>>, reader: Reader): Maybe<number> {
+export function readUnread(sample: Readonly<Columns>, reader: Reader): Maybe<number> {
   let done: Maybe<number> = 0
   for (const range of unreadIn(sample)) {
     for (let from = 0; from < range.length; from += UNREAD_PIECE) {
@@ -77,7 +77,7 @@ export function readUnread(sample: Readonly<Record<string, Column>>, reader: Rea
 /** Where such bytes go, one piece after the other. */
 let unread: Uint8Array | undefined
 
-function unreadIn(sample: Readonly<Record<string, Column>>): ByteRange[] {
+function unreadIn(sample: Readonly<Columns>): ByteRange[] {
   return Object.values(sample).flatMap(value =>
     isTiled(value)
       ? value.tiles.flatMap(({ data }) => (data instanceof Uint8Array ? [] : [data as ByteRange]))

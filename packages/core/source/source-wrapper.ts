@@ -6,9 +6,18 @@
  * `columnsBelow`. Forwarded members go through these two. Units are asked for by references to the leaf itself, which pass
  * through here untouched: a wrapper is no leaf.
  */
-
 import type { Random } from '../basics/random.js'
-import type { Column, IndexColumn, Layout, Leaf, Need, Pieces, Present, Source, WholeFile } from './source.js'
+import type {
+  Columns,
+  IndexColumn,
+  Layout,
+  Leaf,
+  Need,
+  Pieces,
+  Present,
+  Source,
+  WholeFile,
+} from './source.js'
 import type { TokenRows } from './token-rows.js'
 
 /**
@@ -105,7 +114,7 @@ export abstract class SourceWrapper implements EveryMember {
     this.source.enqueueRow?.(this.rowBelow(row), this.columnsBelow(columns), epoch, random)
   }
 
-  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
     return this.source.sample(this.rowBelow(row), epoch, this.columnsBelow(columns), got)
   }
 

@@ -12,12 +12,12 @@ import type { Random } from '../basics/random.js'
 import type { NormalMegatron } from '../define/order-types.js'
 import type { SourceJson } from '../define/types.js'
 import type { ByteRange } from '../store/store.js'
-import type { Column } from './column.js'
+import type { Columns } from './column.js'
 import type { UnitColumn } from './columnar/view.js'
 import type { Layout } from './layout.js'
 import type { TokenRows } from './token-rows.js'
 
-export type { ArrayColumn, Column, Tile } from './column.js'
+export type { ArrayColumn, Column, Columns, Tile } from './column.js'
 export type { Layout } from './layout.js'
 export type { ByteRange }
 
@@ -141,7 +141,7 @@ export interface Source {
    */
   enqueueRow?(row: number, columns: readonly string[], epoch: number, random: Random): void
   /** The columns of one row, as views into what was brought for it. Columns that the row lacks are absent. */
-  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns
   /** How the data lie in their files, for `inspect`; undefined where the format has nothing to tell. */
   layout?(): Layout | undefined
 }

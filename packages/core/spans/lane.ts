@@ -3,6 +3,9 @@
  * milliseconds are joined by ring and kind, so that a lane gets at most about 1,000 records a second, however small its work
  * is. With counters alone they are joined for a second.
  */
+
+import { closeSync, openSync, readSync } from 'node:fs'
+import { threadCpuMs } from '../system/process/thread.js'
 import { monotonicMs, type SpanClock } from './clock.js'
 import { BYTES, CLAIMS, CounterWriter, OPENS, READS, ROWS } from './counters.js'
 import {
@@ -17,7 +20,6 @@ import {
   SpanKind,
   SpanLevel,
 } from './span-words.js'
-import { ThreadTimes } from './thread-times.js'
 
 /** CPU time is looked up at most this often (ms): it costs some µs. */
 const TIMES = 50
@@ -345,4 +347,41 @@ function tables(): Int32Array[] {
       found[zeros][byte] = (before >>> 8) ^ found[0][before & 255]
     }
   return found
+}
+
+/** CPU time of the calling thread, and how long it waited for a core: Linux tells the latter in a small file. */
+const FILE = '/proc/thread-self/schedstat'
+const UNKNOWN: readonly [number, number] = [Number.NaN, Number.NaN]
+const text = Buffer.alloc(64)
+
+export class ThreadTimes {
+  private cpu = Number.NaN
+  private delay = Number.NaN
+  private unknown = false
+
+  /** ms of CPU time, and of waiting for a core, since it was last asked for. NaN where the system does not say. */
+  since(): readonly [cpu: number, delay: number] {
+    if (this.unknown) return UNKNOWN
+    try {
+      const delay = Number(read().split(' ')[1]) / 1e6
+      const cpu = threadCpuMs()
+      const times: [number, number] = [cpu - this.cpu, delay - this.delay]
+      this.cpu = cpu
+      this.delay = delay
+      return times
+    } catch {
+      this.unknown = true
+      return UNKNOWN
+    }
+  }
+}
+
+/** Opened each time: a descriptor that is kept would have to be closed with its thread. */
+function read(): string {
+  const fd = openSync(FILE, 'r')
+  try {
+    return text.toString('latin1', 0, readSync(fd, text, 0, text.length, 0))
+  } finally {
+    closeSync(fd)
+  }
 }

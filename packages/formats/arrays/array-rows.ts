@@ -1,6 +1,6 @@
 /** What the two ways to take rows from files with arrays have in common. */
 import { DecodeError, SeveralError } from '../../core/basics/errors.js'
-import type { Column } from '../../core/source/column.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { Layout } from '../../core/source/layout.js'
 import { ArraysIndexFile } from './arrays-index.js'
 import type { ArraysManifest } from './manifest.js'
@@ -21,8 +21,9 @@ export interface Part {
 export class ArrayRows {
   readonly columns: readonly string[]
   protected readonly arrays: ArraysIndexFile
-  /** Numbers of wanted columns, by the very array that was asked with: the engine uses the same one for every row. */
-  private readonly resolved = new WeakMap<readonly string[], Int32Array>()
+  private readonly numbers = new PerColumns(columns =>
+    Int32Array.from(columns, name => this.manifest.names.indexOf(name)),
+  )
 
   private readonly kept: Partial<
     Record<'ranged' | 'shared', { file: number; columns: readonly string[]; parts: Part[] }>
@@ -56,7 +57,7 @@ export class ArrayRows {
 
   private partsOfFile(file: number, columns: readonly string[], brought: (part: Part) => boolean): Part[] {
     const { arrays } = this
-    const numbers = this.numbersOf(columns)
+    const numbers = this.numbers.of(columns)
     const parts: Part[] = []
     let pieces = 0
     for (let i = 0; i < columns.length; i++) {
@@ -87,15 +88,6 @@ export class ArrayRows {
         names.push(manifest.names[arrays.columnOf(i)])
     return names
   }
-
-  private numbersOf(columns: readonly string[]): Int32Array {
-    let numbers = this.resolved.get(columns)
-    if (numbers === undefined) {
-      numbers = Int32Array.from(columns, name => this.manifest.names.indexOf(name))
-      this.resolved.set(columns, numbers)
-    }
-    return numbers
-  }
 }
 
 /** Refuses a column that can't be fed, for the sample that has it. */
@@ -111,5 +103,3 @@ export function severalTexts({ column, type }: Part): SeveralError {
       'save its texts as numbers',
   )
 }
-
-export type Columns = Record<string, Column>

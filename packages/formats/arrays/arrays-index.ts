@@ -1,7 +1,6 @@
 /** The index of files with arrays while a feed runs: mapped, the same in every thread. */
-import { SourceError } from '../../core/basics/errors.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
+import { attachedIndex, type TextColumn } from '../../core/source/index/file.js'
 import type { ByteRange } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
 import { checkMember } from './inflate-member.js'
@@ -32,12 +31,7 @@ export class ArraysIndexFile {
   private last = { file: -1, path: '', was: '' as Version }
 
   constructor(path: string, checksum: number) {
-    const index = new IndexFile(path, true)
-    if (index.header.checksum !== checksum) {
-      throw new SourceError(
-        `${path} was rebuilt after the feed was opened: the data have changed, start again`,
-      )
-    }
+    const index = attachedIndex(path, checksum)
     this.source = { path, checksum, checked: true }
     this.rows = index.numbers('rows')
     this.starts = index.numbers('start')

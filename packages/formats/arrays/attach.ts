@@ -1,7 +1,6 @@
 /** Attaches to opened files with arrays, in any thread. */
 import type { Manifest, Source } from '../../core/source/source.js'
-import { AxisRows } from './axis-rows.js'
-import { AxisUnits } from './axis-units.js'
+import { AxisRows, AxisUnits } from './axis-rows.js'
 import { FileRows } from './file-rows.js'
 import type { ArraysManifest } from './manifest.js'
 

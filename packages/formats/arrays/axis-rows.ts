@@ -2,45 +2,52 @@
  * A row is one step along the first axis of a file's arrays, of one file after the other. A row of an array that is stored in C
  * order is a range. An array that is deflated, or in Fortran's order, is needed as a whole: those of a file are its unit.
  */
-
-import type { IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
+import { lastAtMost } from '../../core/basics/search.js'
+import type { Columns } from '../../core/source/column.js'
+import type { ByteRange, IndexColumn, Leaf, Need, Pieces, Present, Source } from '../../core/source/source.js'
 import { fileKey } from '../shared/file-key.js'
+import { FileRows } from '../shared/file-rows.js'
 import { UnitRefs } from '../shared/unit-refs.js'
-import { ArrayRows, type Columns, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
+import { ArrayRows, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
+import { inflateMember } from './inflate-member.js'
 import type { ArraysManifest } from './manifest.js'
-import { type ArrayType, bytesOfRow, hasRanges, isPlainType, rowArray, textOf } from './member.js'
+import {
+  type ArrayType,
+  bytesOfRow,
+  bytesOfType,
+  hasRanges,
+  isPlainType,
+  rowArray,
+  textOf,
+} from './member.js'
 
 export class AxisRows extends ArrayRows implements Source {
   readonly count: number
   readonly runs: Float64Array
   readonly indexed: readonly string[]
-  /** First row of each file, and the count at the end. */
-  private readonly starts: Float64Array
+  private readonly rows: FileRows
   private readonly refs = new UnitRefs(this as unknown as Leaf)
   /** Files that have rows. */
   protected readonly units: Int32Array
-  /** The file of the last row: the next is mostly there too. */
-  private last = 0
 
   constructor(manifest: ArraysManifest) {
     super(manifest)
-    const { rows, files } = this.arrays
-    this.starts = new Float64Array(files + 1)
-    for (let i = 0; i < files; i++) this.starts[i + 1] = this.starts[i] + rows[i]
-    this.count = this.starts[files]
-    this.units = Int32Array.from({ length: files }, (_, i) => i).filter(i => rows[i] > 0)
-    this.runs = Float64Array.from(this.units, file => this.starts[file])
+    const counts = Array.from(this.arrays.rows, rows => Math.max(0, rows))
+    this.rows = new FileRows(counts)
+    this.count = this.rows.count
+    this.runs = this.rows.runs
+    this.units = Int32Array.from(counts.keys()).filter(i => counts[i] > 0)
     this.indexed = ['file', 'key'].filter(name => !manifest.columns.includes(name))
   }
 
   id(row: number): string {
     const file = this.fileOf(row)
-    return `${this.arrays.nameOf(file)}:${row - this.starts[file]}`
+    return `${this.arrays.nameOf(file)}:${row - this.rows.starts[file]}`
   }
 
   key(row: number): string {
     const file = this.fileOf(row)
-    return `${fileKey(this.arrays.nameOf(file))}:${row - this.starts[file]}`
+    return `${fileKey(this.arrays.nameOf(file))}:${row - this.rows.starts[file]}`
   }
 
   index(name: string): IndexColumn | undefined {
@@ -55,7 +62,7 @@ export class AxisRows extends ArrayRows implements Source {
     const first = arrays.starts[file]
     const type = arrays.typeOf(first)
     const whole = arrays.isDeflated(first) || !hasRanges(type)
-    const into = whole ? 0 : (row - this.starts[file]) * bytesOfRow(type)
+    const into = whole ? 0 : (row - this.rows.starts[file]) * bytesOfRow(type)
     return { file: arrays.pathOf(file), offset: arrays.offset(first) + into }
   }
 
@@ -71,7 +78,7 @@ export class AxisRows extends ArrayRows implements Source {
       if (this.isShared(member, type)) shared = true
       else if (piece === next) {
         const bytes = bytesOfRow(type)
-        out.ranges.push(arrays.range(file, member, (row - this.starts[file]) * bytes, bytes))
+        out.ranges.push(arrays.range(file, member, (row - this.rows.starts[file]) * bytes, bytes))
         next++
       }
     }
@@ -81,7 +88,7 @@ export class AxisRows extends ArrayRows implements Source {
   sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {
     const file = this.fileOf(row)
     const { arrays } = this
-    const at = row - this.starts[file]
+    const at = row - this.rows.starts[file]
     const out: Columns = {}
     for (const part of this.ranged(file, columns)) {
       const { column, member, type, piece } = part
@@ -129,30 +136,13 @@ export class AxisRows extends ArrayRows implements Source {
   }
 
   private fileOf(row: number): number {
-    const { starts } = this
-    if (row >= starts[this.last] && row < starts[this.last + 1]) return this.last
-    let low = 0
-    let high = starts.length - 1
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (starts[middle] <= row) low = middle
-      else high = middle
-    }
-    this.last = low
-    return low
+    this.rows.locate(row)
+    return this.rows.file
   }
 
   /** The number of a file among those that have rows. */
   private unitOf(file: number): number {
-    const { units } = this
-    let low = 0
-    let high = units.length
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (units[middle] <= file) low = middle
-      else high = middle
-    }
-    return low
+    return lastAtMost(this.runs, this.rows.starts[file])
   }
 }
 
@@ -161,4 +151,65 @@ function columnValue(part: Part, data: Uint8Array, row: number): Columns[string]
   if (type.text === undefined) return rowArray(type, data, row)
   if (type.shape.length > 1 || (type.inner ?? []).length > 0) throw severalTexts(part)
   return textOf(type, data, part.column)
+}
+
+/**
+ * Rows along the first axis where some arrays are deflated or in Fortran's order: those of a file are its unit. They are
+ * unpacked once, into the cache.
+ */
+
+/** Arrays in a unit begin on a cache line. */
+const ALIGN = 64
+
+export class AxisUnits extends AxisRows implements Leaf {
+  readonly unitStarts: Float64Array
+
+  constructor(manifest: ArraysManifest) {
+    super(manifest)
+    this.unitStarts = this.runs
+  }
+
+  planUnit(unit: number, columns: readonly string[]): ByteRange[] {
+    const file = this.units[unit]
+    return distinct(this.shared(file, columns)).map(({ member }) => this.arrays.range(file, member))
+  }
+
+  unitBytes(unit: number, columns: readonly string[]): number {
+    return distinct(this.shared(this.units[unit], columns)).reduce((sum, part) => sum + this.roomOf(part), 0)
+  }
+
+  load(
+    unit: number,
+    pieces: readonly Uint8Array[],
+    into: Uint8Array,
+    columns: readonly string[],
+  ): Uint8Array[] {
+    const { arrays } = this
+    const file = this.units[unit]
+    let at = 0
+    return distinct(this.shared(file, columns)).map((part, i) => {
+      const { member, type } = part
+      const room = into.subarray(
+        at,
+        at + (arrays.isDeflated(member) ? arrays.deflated(member).size : bytesOfType(type)),
+      )
+      at += this.roomOf(part)
+      if (arrays.isDeflated(member))
+        return inflateMember(arrays.range(file, member), pieces[i], room, arrays.deflated(member))
+      arrays.check(file, member, pieces[i])
+      room.set(pieces[i])
+      return room
+    })
+  }
+
+  private roomOf({ member, type }: Part): number {
+    const { arrays } = this
+    const bytes = arrays.isDeflated(member) ? arrays.deflated(member).size : bytesOfType(type)
+    return Math.ceil(bytes / ALIGN) * ALIGN
+  }
+}
+
+/** One part of each piece. */
+function distinct(parts: readonly Part[]): Part[] {
+  return parts.filter((part, i) => parts.findIndex(other => other.piece === part.piece) === i)
 }

@@ -1,8 +1,9 @@
 /** Each file is a row, with a column for each of its arrays. A deflated array is unpacked for its row. */
 import { DecodeError } from '../../core/basics/errors.js'
+import type { Columns } from '../../core/source/column.js'
 import type { IndexColumn, Need, Pieces, Present, Source } from '../../core/source/source.js'
 import { fileKey } from '../shared/file-key.js'
-import { ArrayRows, type Columns, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
+import { ArrayRows, DIRECT, type Part, refusal, severalTexts } from './array-rows.js'
 import { inflateMember } from './inflate-member.js'
 import type { ArraysManifest } from './manifest.js'
 import { bytesOfType, isPlainType, textOf, wholeArray } from './member.js'

@@ -1,4 +1,6 @@
 /** What `open` hands to the threads. */
+import { oneOf, optional } from '../../core/basics/shape.js'
+import type { PathsJson } from '../../core/define/types.js'
 import type { Layout } from '../../core/source/layout.js'
 import type { Manifest } from '../../core/source/source.js'
 
@@ -16,3 +18,12 @@ export interface ArraysManifest extends Manifest {
   /** Bytes that a value of a column may have at most, where its fields say so. */
   most: Readonly<Record<string, number>>
 }
+
+/** `rows`: each file is a sample (the default), or each step along the arrays' first axis. */
+export interface ArrayOptions {
+  rows?: 'files' | 'axis'
+}
+
+export type ArrayFilesJson = PathsJson | ({ path: PathsJson } & ArrayOptions)
+
+export const rows = optional(oneOf(['files', 'axis'], 'kind of rows'))

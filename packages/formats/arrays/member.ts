@@ -4,8 +4,7 @@
  */
 import { bytesOfStored, countOf, type StoredDtype, type Tile } from '../../core/basics/array.js'
 import { DecodeError } from '../../core/basics/errors.js'
-import type { ArrayColumn } from '../../core/source/column.js'
-import type { ByteRange } from '../../core/source/source.js'
+import type { ArrayColumn, ByteRange } from '../../core/source/source.js'
 import { textOfPoints, withoutZeros } from '../../core/source/texts.js'
 
 export interface ArrayType {

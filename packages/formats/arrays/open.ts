@@ -1,13 +1,14 @@
 /** Opens files with arrays (.npy, .npz, .safetensors): finds them, reads their headers or the index of them, counts rows. */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { type ArrayFormat, type ArraysIndex, obtainArraysIndex } from './index-file.js'
-import type { ArrayFilesJson } from './json.js'
-import type { ArraysManifest } from './manifest.js'
+import type { ArrayFilesJson, ArraysManifest } from './manifest.js'
 
 /** Lines that a fingerprint keeps at most. */
 const MOST_PARTS = 4096
@@ -18,7 +19,7 @@ export async function openArrays(
   context: OpenContext,
 ): Promise<ArraysManifest> {
   const { kind, single = false } = format
-  const { path, rows = 'files' } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, rows = 'files' } = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: kind, what: 'file' })
   const index = await obtainArraysIndex(format, files, stores, context)
@@ -83,9 +84,9 @@ function rowCounts(kind: string, files: readonly DataFile[], { path, header }: A
   const rows = new IndexFile(path, false, header).numbers('rows')
   return files.map(({ file }, i) => {
     if (rows[i] >= 0) return rows[i]
-    throw new SourceError(
-      `${file} has no array with a first axis, so it has no rows: read it as one sample (without rows: "axis" in ${kind})`,
-      { file },
+    throw inFile(
+      file,
+      `has no array with a first axis, so it has no rows: read it as one sample (without rows: "axis" in ${kind})`,
     )
   })
 }

@@ -5,7 +5,7 @@
 
 import type { Layout } from '../../core/source/layout.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Leaf,
   Manifest,
@@ -14,7 +14,7 @@ import type {
   Present,
   Source,
 } from '../../core/source/source.js'
-import { fileKey } from '../shared/file-key.js'
+import { RowsOfFiles } from '../rows-of-files.js'
 import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { UnitRefs } from '../shared/unit-refs.js'
 import type { ArrowColumn } from './columns.js'
@@ -35,17 +35,13 @@ export interface ArrowManifest extends Manifest {
   layout: Layout
 }
 
-export class ArrowSource implements Source {
-  readonly count: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
+export class ArrowSource extends RowsOfFiles {
   // A source without units has none of these.
   readonly unitStarts?: Float64Array
   readonly planUnit?: Source['planUnit']
   readonly unitBytes?: Source['unitBytes']
   readonly load?: Source['load']
-  readonly indexed: readonly string[]
-  private readonly rows: FileRows
+  override readonly indexed: readonly string[]
   private readonly refs = new UnitRefs(this as unknown as Leaf)
   /** The same for units. */
   private readonly units: FileRows
@@ -54,11 +50,8 @@ export class ArrowSource implements Source {
 
   constructor(private readonly manifest: ArrowManifest) {
     const { files, schemas } = manifest
-    this.rows = new FileRows(files.map(({ count }) => count))
+    super(files, manifest.columns)
     this.units = new FileRows(files.map(({ units }) => units))
-    this.count = this.rows.count
-    this.runs = this.rows.runs
-    this.columns = manifest.columns
     this.files = new OpenIndexes(files.length, i => {
       const { columns, nodes } = schemas[files[i].schema]
       return new ArrowFile(files[i], columns, nodes)
@@ -82,16 +75,6 @@ export class ArrowSource implements Source {
       }
   }
 
-  id(row: number): string {
-    const own = this.rows.locate(row)
-    return `${this.manifest.files[this.rows.file].name}:${own}`
-  }
-
-  key(row: number): string {
-    const own = this.rows.locate(row)
-    return `${fileKey(this.manifest.files[this.rows.file].name)}:${own}`
-  }
-
   where(row: number): { file: string; offset: number } {
     const own = this.rows.locate(row)
     const file = this.file(this.rows.file)
@@ -103,7 +86,7 @@ export class ArrowSource implements Source {
     return this.file(this.rows.file).present
   }
 
-  index(name: string): IndexColumn | undefined {
+  override index(name: string): IndexColumn | undefined {
     const found = this.manifest.indexed.find(column => column.name === name)
     if (found === undefined) return undefined
     const files = new OpenIndexes(this.manifest.files.length, i => ({ at: this.file(i).indexColumn(name) }))
@@ -126,12 +109,7 @@ export class ArrowSource implements Source {
     out.units.push(this.refs.of(unit, columns))
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {
     const own = this.rows.locate(row)
     return this.file(this.rows.file).sample(own, columns, ranges, units[0])
   }

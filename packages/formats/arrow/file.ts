@@ -1,12 +1,13 @@
 /** One Arrow file while a feed runs: maps its index, and says what a row needs and where its values lie in that. */
 import type { StoredDtype } from '../../core/basics/array.js'
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import { lastAtMost } from '../../core/basics/search.js'
-import type { Column } from '../../core/source/column.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
-import type { ByteRange, Present } from '../../core/source/source.js'
+import type { IndexFile, TextColumn } from '../../core/source/index/file.js'
+import type { ByteRange, Column, Columns, Present } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
+import { attachIndex, type IndexedFile } from '../indexed-files.js'
 import { NULL_VALUE, UNEVEN } from './build/direct.js'
 import { type ArrowColumn, elementsOf, fieldsFor } from './columns.js'
 import type { Field } from './metadata/schema.js'
@@ -18,18 +19,10 @@ const INTO_SLOT = 65536
 /** Plans of units that are kept, for some columns. */
 const PLANS = 1024
 
-export interface FileManifest {
-  file: string
-  /** Name in ids. */
-  name: string
-  index: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  count: number
+export interface FileManifest extends IndexedFile {
   units: number
   /** The number of its columns among those of the manifest. */
   schema: number
-  was: Version
 }
 
 /** Where the values of a large column lie. */
@@ -55,7 +48,7 @@ export class ArrowFile {
   private readonly units: Units
   private readonly starts: Float64Array
   private readonly was: Version
-  private readonly resolved = new WeakMap<readonly string[], Wanted>()
+  private readonly wanted = new PerColumns(columns => this.resolve(columns))
   private readonly opened = new WeakMap<readonly Uint8Array[], { wanted: Wanted; views: ColumnView[] }>()
 
   constructor(
@@ -63,15 +56,9 @@ export class ArrowFile {
     private readonly columns: readonly ArrowColumn[],
     nodes: number,
   ) {
-    const { file, index: path, checksum, was } = manifest
-    const index = new IndexFile(path, true)
-    if (index.header.checksum !== checksum)
-      throw new SourceError(
-        `${file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        { file },
-      )
+    const { index, was } = attachIndex(manifest)
     this.index = index
-    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
+    this.was = was
     this.starts = Float64Array.from(index.numbers('start'))
     const columnsOfUnits = {
       codec: index.numbers('codec'),
@@ -90,7 +77,7 @@ export class ArrowFile {
 
   /** Adds what a row needs for itself. True: it needs its unit, too. */
   need(row: number, columns: readonly string[], ranges: ByteRange[]): boolean {
-    const { direct, shared } = this.want(columns)
+    const { direct, shared } = this.wanted.of(columns)
     for (const { column, places } of direct) {
       const length = places.bytes[row]
       if (length >= 0 && !intoSlot(column, length)) ranges.push(this.range(places.at[row], length))
@@ -120,13 +107,10 @@ export class ArrowFile {
       if (!(cause instanceof DecodeError)) throw cause
       const { file } = this.manifest
       const offset = plan.ranges[0]?.offset
-      throw new SourceError(
-        `${file}: rows ${this.starts[unit]} to ${this.starts[unit + 1] - 1}, at offset ${offset}: ${cause.message}`,
-        {
-          file,
-          offset,
-          cause,
-        },
+      throw inFile(
+        file,
+        `: rows ${this.starts[unit]} to ${this.starts[unit + 1] - 1}, at offset ${offset}: ${cause.message}`,
+        { offset, cause },
       )
     }
   }
@@ -136,9 +120,9 @@ export class ArrowFile {
     columns: readonly string[],
     ranges: readonly Uint8Array[],
     pieces: readonly Uint8Array[] | undefined,
-  ): Record<string, Column> {
-    const wanted = this.want(columns)
-    const out: Record<string, Column> = {}
+  ): Columns {
+    const wanted = this.wanted.of(columns)
+    const out: Columns = {}
     let read = 0
     for (const { name, column, places } of wanted.direct) {
       const length = places.bytes[row]
@@ -188,7 +172,7 @@ export class ArrowFile {
 
   /** Where a row's bytes begin. */
   offset(row: number): number {
-    const { direct } = this.want(this.allColumns)
+    const { direct } = this.wanted.of(this.allColumns)
     if (direct.length > 0) return direct[0].places.at[row]
     return this.plan(this.unitOf(row), this.allColumns).ranges[0]?.offset ?? 0
   }
@@ -241,7 +225,7 @@ export class ArrowFile {
   }
 
   private plan(unit: number, columns: readonly string[]): UnitPlan {
-    return this.planOf(unit, this.want(columns))
+    return this.planOf(unit, this.wanted.of(columns))
   }
 
   private planOf(unit: number, { plans, fields }: Wanted): UnitPlan {
@@ -256,15 +240,6 @@ export class ArrowFile {
 
   private range(offset: number, length: number): ByteRange {
     return { file: this.manifest.file, offset, length, was: this.was }
-  }
-
-  private want(columns: readonly string[]): Wanted {
-    let wanted = this.resolved.get(columns)
-    if (wanted === undefined) {
-      wanted = this.resolve(columns)
-      this.resolved.set(columns, wanted)
-    }
-    return wanted
   }
 
   private resolve(names: readonly string[]): Wanted {

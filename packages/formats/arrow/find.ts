@@ -13,6 +13,7 @@ import { prefixOf, resolveName, withoutSlash } from '../../core/source/find/name
 import { statOf } from '../../core/store/access.js'
 import { codeOf, type Stat } from '../../core/store/store.js'
 import { type Stores, schemeOf } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { datasetFolder } from './hugging-face.js'
 
 export interface ArrowOptions {
@@ -35,8 +36,7 @@ export interface Found {
 }
 
 export async function findArrowFiles(json: ArrowJson, root: string, stores: Stores): Promise<Found> {
-  const { path, split } =
-    typeof json === 'string' || Array.isArray(json) ? { path: json, split: undefined } : json
+  const { path, split } = withPath(json)
   const named: NamedFile[] = []
   const classes: Found['classes'] = {}
   let folders = 0

@@ -7,7 +7,7 @@
  *
  * A folder without these, as in the cache, is its *.arrow files, sorted by name.
  */
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest, type SourceError } from '../../core/basics/errors.js'
 import { prefixOf } from '../../core/source/find/names.js'
 import { readWhole } from '../../core/store/access.js'
 import { isMissing } from '../../core/store/store.js'
@@ -34,17 +34,12 @@ export async function datasetFolder(
   const splits = await splitsOf(folder, stores)
   if (splits === undefined && split === undefined) return oneDataset(folder, stores)
   if (splits === undefined)
-    throw new SourceError(`${folder} has no dataset_dict.json, so no split "${split}": leave "split" out`, {
-      file: folder,
-    })
+    throw inFile(folder, `has no dataset_dict.json, so no split "${split}": leave "split" out`)
   if (split !== undefined && splits.includes(split)) return oneDataset(`${prefixOf(folder)}${split}`, stores)
   const known = splits.map(name => `"${name}"`).join(', ')
   const near = split === undefined ? undefined : nearest(split, splits)
   const hint = near === undefined ? `name one: "split": "${splits[0]}"` : `did you mean "${near}"?`
-  throw new SourceError(
-    `${folder} has the splits ${known}${split === undefined ? '' : `, and no "${split}"`}: ${hint}`,
-    { file: folder },
-  )
+  throw inFile(folder, `has the splits ${known}${split === undefined ? '' : `, and no "${split}"`}: ${hint}`)
 }
 
 async function splitsOf(folder: string, stores: Stores): Promise<string[] | undefined> {
@@ -101,5 +96,5 @@ async function jsonOf(file: string, stores: Stores): Promise<object | undefined>
 }
 
 function wrongJson(file: string, problem: string): SourceError {
-  return new SourceError(`${file}: ${problem}`, { file })
+  return inFile(file, `: ${problem}`)
 }

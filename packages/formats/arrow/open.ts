@@ -1,20 +1,17 @@
 /** Opens Arrow files: finds them, finds or builds the index of each, and puts together what workers attach to. */
-import { createHash } from 'node:crypto'
-import { nearest, SourceError } from '../../core/basics/errors.js'
-import { joined } from '../../core/source/combine/combined.js'
+import { inFile, nearest } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
-import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
-import type { Version } from '../../core/store/store.js'
+import type { ColumnLayout, Layout } from '../../core/source/layout.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
-import { classNames } from '../features.js'
+import { classNames, typeWithClasses } from '../features.js'
+import { indexedFiles } from '../indexed-files.js'
 import { withFiles } from '../pathed/open.js'
 import { type Opened, openMany } from '../shared/index-of-source.js'
 import { type ArrowManifest, ArrowSource } from './arrow-source.js'
 import { type ArrowIndex, obtainArrowIndexes, openIndex } from './build/index.js'
 import { columnsOf } from './columns.js'
-import type { ArrowJson } from './find.js'
-import { findArrowFiles } from './find.js'
-import { layoutOf } from './layout.js'
+import { type ArrowJson, findArrowFiles } from './find.js'
 
 async function openArrow(json: ArrowJson, context: OpenContext): Promise<ArrowManifest> {
   using stores = new Stores()
@@ -43,16 +40,10 @@ async function openIndexes(
   const columns = [...new Set(schemas.flatMap(({ columns }) => columns.map(({ name }) => name)))]
   checkWanted(schemas, columns, context.wanted, files[0].file)
   const unitCounts = indexes.map(({ header }) => header.columns.start.length - 1)
+  const common = indexedFiles('arrow', files, indexes, 'name files that have some')
   const manifest: ArrowManifest = {
-    kind: 'arrow',
-    fingerprint: fingerprint(files, indexes),
-    stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
-    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
-    files: files.map(({ file, name, version: was }, i) => {
-      const { path, header } = indexes[i]
-      const { checksum, count } = header
-      return { file, name, index: path, checksum, count, was, units: unitCounts[i], schema: numbers[i] }
-    }),
+    ...common,
+    files: common.files.map((file, i) => ({ ...file, units: unitCounts[i], schema: numbers[i] })),
     schemas: schemas.map(({ columns, nodes }) => ({ columns, nodes })),
     columns,
     indexed: indexedColumns(schemas, numbers, indexes),
@@ -66,10 +57,6 @@ async function openIndexes(
   if (hasUnits(schemas, numbers, indexes)) manifest.unitStarts = unitStarts(indexes)
   manifest.layout = layoutOf(manifest, indexes)
   return { manifest, indexes }
-}
-
-function timeOf(version: Version): string | number {
-  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 type Columns = ReturnType<typeof columnsOf> & { nodes: number }
@@ -100,30 +87,12 @@ function checkWanted(
     const found = unreadable.find(column => column.name === name)
     if (columns.includes(name) || found === undefined) continue
     const near = nearest(name, columns)
-    throw new SourceError(
-      `${file}: column "${name}" is ${found.type}, which Millrace does not read: write it as another type` +
+    throw inFile(
+      file,
+      `: column "${name}" is ${found.type}, which Millrace does not read: write it as another type` +
         `${near === undefined ? '' : `, or take "${near}"`}`,
-      { file },
     )
   }
-}
-
-function fingerprint(files: readonly DataFile[], indexes: readonly ArrowIndex[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = files.map(({ name, bytes }, i) => {
-    const { header, meta } = indexes[i]
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(
-      `no row in ${files.map(({ file }) => file).join(', ')}: name files that have some`,
-      {
-        file: files[0].file,
-      },
-    )
-  return { kind: 'arrow', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 /** Columns of which the index of every file that has them holds every value, and of one type. */
@@ -177,4 +146,55 @@ function unitStarts(indexes: readonly ArrowIndex[]): Float64Array {
 export const arrow: SourceKind<ArrowJson> = {
   open: async (json, context, nesting) => withFiles(json, await openArrow(json, context), context, nesting),
   attach: manifest => new ArrowSource(manifest as ArrowManifest),
+}
+
+/** A batch of more bytes than this takes too much of the cache to be read at random, if it is compressed. */
+const LARGE_BATCH = 16 << 20
+
+/** Batches of fewer rows are read one by one, in small reads. */
+const FEW_ROWS = 16
+
+function layoutOf(manifest: ArrowManifest, indexes: readonly ArrowIndex[]): Layout {
+  const batches = indexes.reduce((sum, { meta }) => sum + meta.batches, 0)
+  const { count, parts = [] } = manifest.fingerprint
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const codecs = [...new Set(indexes.flatMap(({ meta }) => meta.codecs))]
+  const forms = [...new Set(indexes.map(({ meta }) => meta.form))]
+  const each = Math.round(count / Math.max(1, batches))
+  const slow = slowness(manifest, batches, codecs, bytes / Math.max(1, batches), each)
+  return {
+    schema: schemaOf(manifest, indexes),
+    chunks: `${batches} record ${batches === 1 ? 'batch' : 'batches'} of ${each} rows, ${forms.join(' and ')}`,
+    codecs: codecs.length > 0 ? codecs : ['none'],
+    ...(slow !== undefined && { slow }),
+  }
+}
+
+function schemaOf({ schemas, classes }: ArrowManifest, indexes: readonly ArrowIndex[]): ColumnLayout[] {
+  const columns = new Map<string, ColumnLayout>()
+  for (const schema of schemas) {
+    for (const { name, field } of schema.columns) {
+      const nulls = indexes.reduce((sum, { meta }) => sum + (meta.nulls[name] ?? 0), 0)
+      const type = typeWithClasses(field.type, name, classes)
+      if (!columns.has(name)) columns.set(name, { name, type, nulls })
+    }
+  }
+  return [...columns.values()]
+}
+
+function slowness(
+  { files }: ArrowManifest,
+  batches: number,
+  codecs: readonly string[],
+  batchBytes: number,
+  rows: number,
+): string | undefined {
+  if (codecs.length > 0 && batchBytes > LARGE_BATCH)
+    return (
+      `A batch is unpacked as a whole, and has ${Math.round(batchBytes / 2 ** 20)} MiB: ` +
+      'write smaller batches, or leave them uncompressed.'
+    )
+  if (rows < FEW_ROWS && batches > 2 * files.length)
+    return `A batch has ${rows} rows, so reads are small: write larger batches, 1,000 rows or more.`
+  return undefined
 }

@@ -5,7 +5,7 @@
 import { bytesOfStored, isFloatDtype, type StoredDtype } from '../../core/basics/array.js'
 import { READERS } from '../../core/basics/element.js'
 import { DecodeError } from '../../core/basics/errors.js'
-import type { ArrayColumn, Column } from '../../core/source/column.js'
+import type { ArrayColumn, Column } from '../../core/source/source.js'
 import { utf8Text } from '../../core/source/texts.js'
 import { decimalAt } from '../shared/decimal.js'
 import { type ArrowColumn, elementsOf } from './columns.js'

@@ -1,8 +1,8 @@
 /** A list of files while a feed runs: what `folder`, `files` and lists have in common. A sample is a whole file. */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import type { Column, IndexColumn, Need, Pieces, Source, WholeFile } from '../../core/source/source.js'
+import type { Columns, IndexColumn, Need, Pieces, Source, WholeFile } from '../../core/source/source.js'
 import type { FileIdentity } from '../../core/store/identity.js'
 import type { Version } from '../../core/store/store.js'
 import { fileKey } from '../shared/file-key.js'
@@ -31,9 +31,7 @@ export abstract class FileListSource implements Source {
   constructor(protected readonly manifest: FileListManifest) {
     const index = new IndexFile(manifest.index, true)
     if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(`${manifest.root} was changed after the feed was opened: start again`, {
-        file: manifest.root,
-      })
+      throw inFile(manifest.root, 'was changed after the feed was opened: start again')
     }
     const folders = index.text('folders')
     this.folders = Array.from({ length: folders.length }, (_, i) => folders.at(i))
@@ -88,7 +86,7 @@ export abstract class FileListSource implements Source {
     out.ranges.push({ file: this.file(row), offset: 0, length: size, was: this.was(row) })
   }
 
-  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
+  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns
 
   /** Whether any of the columns is made of the file's contents. */
   protected abstract needsBytes(row: number, columns: readonly string[]): boolean
@@ -107,12 +105,7 @@ export abstract class FileListSource implements Source {
 }
 
 function forged(index: string, name: string): SourceError {
-  return new SourceError(
-    `${index} names ${name}, which leads out of its folder: remove the index, it is made anew`,
-    {
-      file: index,
-    },
-  )
+  return inFile(index, `names ${name}, which leads out of its folder: remove the index, it is made anew`)
 }
 
 /** Lower case, without the dot; empty where there is none. */

@@ -3,8 +3,7 @@
  * and its name are `path` and `name`. What finds files (open-files.ts, open-list.ts) is loaded when a feed is opened: workers
  * attach to what was found.
  */
-
-import type { Column, Pieces, Present, SourceKind } from '../../core/source/source.js'
+import type { Columns, Pieces, Present, SourceKind } from '../../core/source/source.js'
 import { extensionOf, FileListSource } from './file-list-source.js'
 import { ListSource } from './listed.js'
 import type { FilesManifest } from './open-files.js'
@@ -39,13 +38,8 @@ class FilesSource extends FileListSource {
     return { columns: [...(extension === '' ? [] : [extension]), 'file', 'path', 'name'] }
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
+    const out: Columns = {}
     const extension = extensionOf(this.name(row))
     for (const column of columns) {
       if (column === 'path') out.path = this.path(row)

@@ -3,8 +3,7 @@
  * class, at any depth. A folder without subfolders is a list of images without labels. What lists the pictures
  * (open-folder.ts) is loaded when a feed is opened: workers attach to what was found.
  */
-
-import type { Column, IndexColumn, Pieces, SourceKind } from '../../core/source/source.js'
+import type { Columns, IndexColumn, Pieces, SourceKind } from '../../core/source/source.js'
 import { classOf } from './classes.js'
 import { FileListSource } from './file-list-source.js'
 import type { FolderJson, FolderManifest } from './open-folder.js'
@@ -41,13 +40,8 @@ class FolderSource extends FileListSource {
     return super.index(name)
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
+    const out: Columns = {}
     const label = this.labels?.[this.folder[row]]
     for (const column of columns) {
       if (column === 'image') out.image = ranges[0]

@@ -2,14 +2,14 @@
  * Makes the index of a list of files: has the list read (list-lines.ts), and looks for each file: where it lies, how large
  * it is and when it was changed.
  */
+
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
-import { commonFolder } from '../../core/source/find/common-folder.js'
-import { folderOf, prefixOf, withoutSlash } from '../../core/source/find/names.js'
+import { commonFolder, folderOf, prefixOf, withoutSlash } from '../../core/source/find/names.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { type IndexedObject, indexedObject, isSameObject } from '../../core/source/index/indexed-object.js'
 import { hashKey } from '../../core/source/index/key-hash.js'
@@ -74,7 +74,7 @@ export async function buildListIndex(
   const { paths, lines, cells } = await readLines(openTable(text), wanted, progress)
   const after = 'version' in now ? indexedObject(await statOf(stores, list)) : now
   if (hashOf(text) !== hash || !isSameObject(after, now)) {
-    throw new SourceError(`${list} was changed while it was read: wait until it is finished`, { file: list })
+    throw inFile(list, 'was changed while it was read: wait until it is finished')
   }
   const { from, names } = relativeTo(wanted, paths, lines)
   const files = await findFiles(listRoot(wanted.root, from), names, lines, wanted, progress, stores)
@@ -169,7 +169,7 @@ function lookAt(file: string): Look {
     return stat && { stat, isFile: stat.isFile() }
   } catch (error) {
     if (IMPOSSIBLE.has(codeOf(error) ?? '')) return undefined
-    throw new SourceError(`${file} can't be read: ${(error as Error).message}`, { file, cause: error })
+    throw inFile(file, `can't be read: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -249,10 +249,10 @@ async function findFiles(
   }
   if (missed > 0) {
     const more = missed > MOST_MISSING ? `, and ${missed - MOST_MISSING} more` : ''
-    throw new SourceError(
-      `${list}, ${missing.join('; ')}${more}. Paths in column "${path}" are relative to the folder of the list, ` +
+    throw inFile(
+      list,
+      `, ${missing.join('; ')}${more}. Paths in column "${path}" are relative to the folder of the list, ` +
         'or to "root" where that is given',
-      { file: list },
     )
   }
   const stamps: Record<string, ColumnBuilder> = objects === undefined ? { time } : { version }

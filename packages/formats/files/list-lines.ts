@@ -1,6 +1,7 @@
 /** Reads a list of files: the path in each line, and the other cells by column. */
+
 import { setImmediate as breathe } from 'node:timers/promises'
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest, type SourceError } from '../../core/basics/errors.js'
 import { NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { numberIn } from '../shared/number-in.js'
 import type { Table } from '../text-lines.js'
@@ -71,7 +72,7 @@ export async function readLines(
   }
   if (paths.length === 0) {
     if (table.names.length > 0 && !table.names.includes(path)) throw noPath(list, 1, path, table.names, as)
-    throw new SourceError(`${list} names no file`, { file: list })
+    throw inFile(list, 'names no file')
   }
   for (const column of cells.values()) column.fill(paths.length)
   return { paths, lines, cells }
@@ -85,16 +86,14 @@ function noPath(
   as: string | undefined,
 ): SourceError {
   if (names.includes(path)) {
-    return new SourceError(`${list}, line ${line}: the column "${path}" is empty, it should have a path`, {
-      file: list,
-    })
+    return inFile(list, `, line ${line}: the column "${path}" is empty, it should have a path`)
   }
   const near = nearest(path, names)
   const usual = names.find(name => /file|path|image|img/i.test(name))
   const column = `"${near ?? usual ?? names[0] ?? 'file'}"`
-  return new SourceError(
-    `${list} has no column "${path}"; it has ${names.join(', ')}. Name the one with the paths of the files: ` +
+  return inFile(
+    list,
+    `has no column "${path}"; it has ${names.join(', ')}. Name the one with the paths of the files: ` +
       `{"files": {"list": …, ${as === undefined ? `"path": ${column}` : `"paths": {"${as}": ${column}}`}}}`,
-    { file: list },
   )
 }

@@ -5,7 +5,7 @@
  */
 import type { NumberArray } from '../../core/source/index/columns.js'
 import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
-import type { Column, IndexColumn, Pieces, Present, WholeFile } from '../../core/source/source.js'
+import type { Column, Columns, IndexColumn, Pieces, Present, WholeFile } from '../../core/source/source.js'
 import { FileListSource } from './file-list-source.js'
 import type { ListManifest } from './open-list.js'
 
@@ -53,13 +53,8 @@ export class ListSource extends FileListSource {
     return { columns: this.columns.filter(says), possible: this.columns }
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
+    const out: Columns = {}
     for (const column of columns) {
       if (this.cells.has(column)) out[column] = this.cell(row, column)
       else if (this.listed.alsoBytes.includes(column)) out[column] = ranges[0]

@@ -2,14 +2,14 @@
  * Opens files as they are. The definition names them one by one, by braces or by globs ("**" for any depth). Rows are sorted
  * by path, not in the order of the definition.
  */
+
 import { statSync } from 'node:fs'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import { expandHome } from '../../core/basics/path.js'
 import { expandBraces } from '../../core/source/find/braces.js'
-import { commonFolder } from '../../core/source/find/common-folder.js'
 import { compileGlob, type Glob, isGlob } from '../../core/source/find/glob.js'
-import { prefixOf, resolveName, withoutSlash } from '../../core/source/find/names.js'
+import { commonFolder, prefixOf, resolveName, withoutSlash } from '../../core/source/find/names.js'
 import { IndexFile } from '../../core/source/index/file.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { ASKED_AT_ONCE, statOf } from '../../core/store/access.js'
@@ -81,7 +81,7 @@ async function findObjects(
       return foundObject({ name, ...(await statOf(stores, name)) }, folder)
     } catch (error) {
       if (!isMissing(error)) throw error
-      throw new SourceError(`${name} is missing: check the path`, { file: name })
+      throw inFile(name, 'is missing: check the path')
     }
   })
   const bases = [...new Set(globs.map(({ base }) => prefixOf(base)))]

@@ -2,9 +2,10 @@
  * Opens a folder of images: lists the pictures below it, and numbers its classes. A notice counts the files that are left
  * out, every time.
  */
+
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { prefixOf, resolveFolder } from '../../core/source/find/names.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
@@ -130,10 +131,7 @@ function hasSubfolders(root: string): boolean {
     const code = (error as NodeJS.ErrnoException).code
     const problem =
       code === 'ENOENT' ? 'does not exist' : code === 'ENOTDIR' ? 'is no folder' : `can't be read: ${code}`
-    throw new SourceError(`${root} ${problem}: check the path of the source "folder"`, {
-      file: root,
-      cause: error,
-    })
+    throw inFile(root, `${problem}: check the path of the source "folder"`, { cause: error })
   }
 }
 
@@ -212,9 +210,9 @@ function leftOutText({ outside, hidden, others = {} }: LeftOut): string | undefi
 }
 
 function noClasses(root: string, classes: readonly string[]): SourceError {
-  return new SourceError(
-    `${root} has no class folders with pictures, but the definition names ${classes.length} classes`,
-    { file: root },
+  return inFile(
+    root,
+    `has no class folders with pictures, but the definition names ${classes.length} classes`,
   )
 }
 

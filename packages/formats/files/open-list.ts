@@ -2,8 +2,9 @@
  * Opens a list of files: finds its index, or has it made (list-build.ts). The index is good as long as the list has the
  * contents that it was made from.
  */
+
 import { basename, dirname, join, relative } from 'node:path'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { combinedFingerprint, joined } from '../../core/source/combine/combined.js'
 import { folderOf, prefixOf, resolveFolder } from '../../core/source/find/names.js'
 import { IndexFile, type IndexHeader } from '../../core/source/index/file.js'
@@ -66,9 +67,9 @@ export async function openList(json: ListJson, context: OpenContext): Promise<Ma
   const { list, manifest, columns } = await openPaths(json, path, context)
   const alsoBytes = bytesNames(manifest.index, columns, path)
   if (alsoBytes.length === 0) {
-    throw new SourceError(
-      `${list} has columns "image" and "file" besides "path": rename one of them, so that the file's bytes have a name`,
-      { file: list },
+    throw inFile(
+      list,
+      `has columns "image" and "file" besides "path": rename one of them, so that the file's bytes have a name`,
     )
   }
   return { ...manifest, kind: 'files', listed: { columns, path, bytes: alsoBytes[0], alsoBytes } }
@@ -85,9 +86,7 @@ async function openSeveral(
     const { list, manifest, columns } = await openPaths(json, path, context, name)
     const cells = columns.filter(column => !Object.values(paths).includes(column.name))
     if (cells.some(column => column.name === name))
-      throw new SourceError(`${list} has a column "${name}": give the files of "${path}" another name`, {
-        file: list,
-      })
+      throw inFile(list, `has a column "${name}": give the files of "${path}" another name`)
     const only = children.length > 0
     const listed = { columns: only ? [] : cells, path, bytes: name, alsoBytes: [name], only }
     children.push({ ...manifest, kind: 'files', listed })

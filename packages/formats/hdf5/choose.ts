@@ -1,5 +1,5 @@
 /** Which datasets of a file the definition means, and which samples they make. */
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest } from '../../core/basics/errors.js'
 import type { IndexFile } from '../../core/source/index/file.js'
 import { Dataset, LIES } from './dataset.js'
 import { type Hdf5Tables, tablesOf } from './index-tables.js'
@@ -36,8 +36,7 @@ export class FileTables {
   usable(number: number): Dataset {
     const { tables, file } = this
     const why = tables.refused.at(number)
-    if (why !== '')
-      throw new SourceError(`${file}: dataset "/${tables.path.at(number)}" can't be read: ${why}`, { file })
+    if (why !== '') throw inFile(file, `: dataset "/${tables.path.at(number)}" can't be read: ${why}`)
     return new Dataset(tables, number)
   }
 }
@@ -61,7 +60,7 @@ export function columnsOf(
   })
   if (columns.length === 0) {
     const problems = left.map(({ column, why }) => `${column}: ${why}`).join('; ')
-    throw new SourceError(`${file}: dataset "/${dataset.path}" can't be read: ${problems}`, { file })
+    throw inFile(file, `: dataset "/${dataset.path}" can't be read: ${problems}`)
   }
   return { columns, left }
 }
@@ -75,7 +74,7 @@ export function chooseRows(
   const numbers = sets.map(({ path }) => {
     const number = tables.find(bare(path))
     if (number !== undefined) return number
-    throw new SourceError(`${file} has no dataset "${path}"; ${whatItHas(tables, path)}`, { file })
+    throw inFile(file, `has no dataset "${path}"; ${whatItHas(tables, path)}`)
   })
   return { numbers, count: rowsOf(tables, numbers) }
 }
@@ -94,20 +93,18 @@ function rowsOf(tables: FileTables, numbers: readonly number[]): number {
   const datasets = numbers.map(number => tables.usable(number))
   for (const { dims, path } of datasets)
     if (dims.length === 0) {
-      throw new SourceError(
-        `${file}: dataset "/${path}" is a single value and has no rows: leave it out, or use "rows": "groups"`,
-        {
-          file,
-        },
+      throw inFile(
+        file,
+        `: dataset "/${path}" is a single value and has no rows: leave it out, or use "rows": "groups"`,
       )
     }
   const [count] = datasets[0].dims
   const other = datasets.find(({ dims }) => dims[0] !== count)
   if (other !== undefined) {
-    throw new SourceError(
-      `${file}: dataset "/${datasets[0].path}" has ${count} rows, and "/${other.path}" has ${other.dims[0]}: ` +
+    throw inFile(
+      file,
+      `: dataset "/${datasets[0].path}" has ${count} rows, and "/${other.path}" has ${other.dims[0]}: ` +
         'name datasets with equal first axes in "datasets"',
-      { file },
     )
   }
   return count
@@ -126,9 +123,9 @@ export function chooseRowsOfGroups(
   const lacking = numbers.findIndex(own => own.includes(undefined))
   if (lacking >= 0) {
     const missing = sets.filter((_, set) => numbers[lacking][set] === undefined)
-    throw new SourceError(
-      `${file}: group "${keys[lacking]}" has no dataset ${missing.map(({ path }) => `"${path}"`).join(', ')}: name those that all groups have`,
-      { file },
+    throw inFile(
+      file,
+      `: group "${keys[lacking]}" has no dataset ${missing.map(({ path }) => `"${path}"`).join(', ')}: name those that all groups have`,
     )
   }
   const whole = numbers as number[][]
@@ -165,7 +162,7 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
   const [chosen, next] = sorted
   if (chosen === undefined) {
     const why = left.length === 0 ? '' : `: left out are ${left.slice(0, 5).join(', ')}`
-    throw new SourceError(`${file} has no dataset with rows that can be read${why}`, { file })
+    throw inFile(file, `has no dataset with rows that can be read${why}`)
   }
   if (next !== undefined && next[0] > 0 && next[1].length === chosen[1].length) {
     const reported = sorted.map(
@@ -175,10 +172,10 @@ export function usualSets(tables: FileTables, notice?: (text: string) => void): 
           .map(path => `/${path}`)
           .join(', ')}`,
     )
-    throw new SourceError(
-      `${file} has datasets of different lengths (${reported.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}, ` +
+    throw inFile(
+      file,
+      `has datasets of different lengths (${reported.slice(0, 5).join('; ')}): say which are meant, as in "datasets": {"x": "/x", "y": "/y"}, ` +
         'or, for groups of the same datasets, by stars: {"image": "data/*/image", "action": "data/*/action"}',
-      { file },
     )
   }
   for (const [length, paths] of sorted.slice(1))

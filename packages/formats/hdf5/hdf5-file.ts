@@ -1,25 +1,15 @@
 /** One HDF5 file while a feed runs: its index, mapped, and the datasets that were asked for. */
-import { SourceError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile } from '../../core/source/index/file.js'
 import type { Version } from '../../core/store/store.js'
+import { attachIndex, type IndexedFile } from '../indexed-files.js'
 import { Dataset, LIES } from './dataset.js'
 import { type Hdf5Tables, tablesOf } from './index-tables.js'
 import { type Form, formOf, membersOf } from './value.js'
 
-export interface FileManifest {
-  file: string
-  /** Name in ids. */
-  name: string
+export interface FileManifest extends IndexedFile {
   /** Where the rows of several groups follow each other: the group that this is, such as `demo_3`. */
   group?: string
-  index: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  /** Samples. */
-  count: number
-  /** The file as it was when the feed was opened. */
-  was: Version
   /** The dataset of each set, by its number in the index: where all samples of the file are rows of the same. */
   datasets: number[]
   /** Rows of a unit of each set; 0: its rows share nothing. */
@@ -34,7 +24,7 @@ const LARGE = 64 << 10
 
 /** A dataset, and its columns. `rows`: a sample is a row of it, and not all of it. */
 export class FileDataset extends Dataset {
-  private readonly forms = new WeakMap<readonly string[], readonly Form[]>()
+  private readonly forms = new PerColumns(columns => this.makeForms(columns))
 
   constructor(
     tables: Hdf5Tables,
@@ -69,18 +59,16 @@ export class FileDataset extends Dataset {
     return { offset: this.rows ? this.rowOffset(local) : this.start, length: this.sampleBytes }
   }
 
-  /** The wanted columns of it. Looked up by the very array of names: the engine uses the same one for every row. */
+  /** The wanted columns of it. */
   formsOf(columns: readonly string[]): readonly Form[] {
-    let forms = this.forms.get(columns)
-    if (forms === undefined) {
-      const dims = this.rows ? this.dims.slice(1) : this.dims
-      const { members } = membersOf(this.name, this.kind.type)
-      forms = members
-        .filter(({ column }) => columns.includes(column))
-        .map(member => formOf(member, dims, this.element))
-      this.forms.set(columns, forms)
-    }
-    return forms
+    return this.forms.of(columns)
+  }
+
+  private makeForms(columns: readonly string[]): readonly Form[] {
+    const dims = this.rows ? this.dims.slice(1) : this.dims
+    const { members } = membersOf(this.name, this.kind.type)
+    const wanted = members.filter(({ column }) => columns.includes(column))
+    return wanted.map(member => formOf(member, dims, this.element))
   }
 }
 
@@ -104,15 +92,8 @@ export class Hdf5File {
       this.tables = sibling.tables
       return
     }
-    const index = new IndexFile(manifest.index, true)
-    if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(
-        `${manifest.file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        { file: manifest.file },
-      )
-    }
-    const { was } = manifest
-    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
+    const { index, was } = attachIndex(manifest)
+    this.was = was
     this.tables = tablesOf(index)
   }
 

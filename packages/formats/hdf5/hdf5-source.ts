@@ -3,10 +3,12 @@
  * in the file is a range of the sample's own; what is filtered is a unit (slabs.ts).
  */
 import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import { unitsBeside } from '../../core/source/combine/unit-boundaries.js'
-import type { Layout } from '../../core/source/layout.js'
+import type { ColumnLayout, Layout } from '../../core/source/layout.js'
 import type {
   Column,
+  Columns,
   IndexColumn,
   Leaf,
   Manifest,
@@ -17,10 +19,10 @@ import type {
 } from '../../core/source/source.js'
 import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { LIES } from './dataset.js'
+import { filterName } from './filters.js'
 import { type FileDataset, type FileManifest, Hdf5File } from './hdf5-file.js'
-import { layoutOf } from './layout-of.js'
 import { Slabs } from './slabs.js'
-import { columnOf, type Form, unreadOf, varyingOf } from './value.js'
+import { columnOf, type Form, formOf, membersOf, typeText, unreadOf, varyingOf } from './value.js'
 
 export interface Hdf5Manifest extends Manifest {
   kind: 'hdf5'
@@ -62,7 +64,11 @@ export class Hdf5Source implements Source {
   private readonly keyText: Buffer | undefined
   private readonly keyStarts: Uint32Array | undefined
   /** Which sets a list of columns needs. */
-  private readonly needed = new WeakMap<readonly string[], readonly number[]>()
+  private readonly needed = new PerColumns(columns =>
+    this.manifest.sets.flatMap((name, set) =>
+      columns.some(column => column === name || column.startsWith(`${name}.`)) ? [set] : [],
+    ),
+  )
 
   constructor(private readonly manifest: Hdf5Manifest) {
     const { files, sets, table, keys } = manifest
@@ -139,7 +145,7 @@ export class Hdf5Source implements Source {
   }
 
   need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    for (const set of this.setsOf(columns)) {
+    for (const set of this.needed.of(columns)) {
       const dataset = this.datasetOf(row, set)
       if (dataset === undefined || dataset.formsOf(columns).length === 0) continue
       const local = this.inFiles.locate(row)
@@ -156,10 +162,10 @@ export class Hdf5Source implements Source {
     }
   }
 
-  sample(row: number, _epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, _epoch: number, columns: readonly string[], got: Pieces): Columns {
+    const out: Columns = {}
     let [ranges, units] = [0, 0]
-    for (const set of this.setsOf(columns)) {
+    for (const set of this.needed.of(columns)) {
       const dataset = this.datasetOf(row, set)
       const forms = dataset?.formsOf(columns) ?? []
       if (dataset === undefined || forms.length === 0) continue
@@ -238,17 +244,6 @@ export class Hdf5Source implements Source {
     return keyText.toString('utf8', keyStarts[row], keyStarts[row + 1])
   }
 
-  private setsOf(columns: readonly string[]): readonly number[] {
-    let sets = this.needed.get(columns)
-    if (sets === undefined) {
-      const wanted = (name: string): boolean =>
-        columns.some(column => column === name || column.startsWith(`${name}.`))
-      sets = this.manifest.sets.flatMap((name, set) => (wanted(name) ? [set] : []))
-      this.needed.set(columns, sets)
-    }
-    return sets
-  }
-
   /** The number of the file that holds a row. */
   private locate(row: number): number {
     this.inFiles.locate(row)
@@ -269,4 +264,60 @@ function unwritten(dataset: FileDataset, bytes: number): Uint8Array {
   const data = new Uint8Array(bytes)
   dataset.fillInto(data)
   return data
+}
+
+interface Told {
+  name: string
+  dataset: FileDataset | undefined
+  /** The same dataset of other samples, where samples are groups. */
+  others?: readonly FileDataset[]
+  notes: { axes: string; note: string } | undefined
+}
+
+/** A slab of so many loaded bytes, of which a sample is a small part, is dear to read at random. */
+const LARGE_SLAB = 4 << 20
+const FEW_OF_MANY = 16
+
+/** Of the datasets of the first sample; sizes that differ in others are `n`. */
+function layoutOf(sets: readonly Told[]): Layout {
+  const schema: ColumnLayout[] = []
+  const chunks: string[] = []
+  const codecs = new Set<string>()
+  let slow: string | undefined
+  for (const { name, dataset, others = [], notes } of sets) {
+    if (dataset === undefined) continue
+    const dims = dataset.rows ? dataset.dims.slice(1) : dataset.dims
+    const axes = notes?.axes
+      ? ` (${dataset.rows ? notes.axes.split(',').slice(1).join(', ') : notes.axes})`
+      : ''
+    for (const member of membersOf(name, dataset.kind.type).members) {
+      const { shape } = formOf(member, dims, dataset.element)
+      const type = typeText({ ...member.type, dims: [] })
+      const sizes = shape.map((size, i) =>
+        others.some(({ dims }) => (dims[i] ?? size) !== size) ? 'n' : size,
+      )
+      const sides = shape.length === 0 ? '' : ` [${sizes.join(', ')}]${axes}`
+      schema.push({ name: member.column, type: `${type}${sides}${notes?.note ? `, ${notes.note}` : ''}` })
+    }
+    for (const { kind } of [dataset, ...others])
+      for (const filter of kind.filters) codecs.add(filterName(filter))
+    if (dataset.lies === LIES.chunked) chunks.push(`${name} in chunks of [${dataset.chunk.join(', ')}]`)
+    slow ??= slowness(name, dataset)
+  }
+  return {
+    schema,
+    chunks: chunks.length === 0 ? 'not chunked' : chunks.join(', '),
+    ...(codecs.size > 0 && { codecs: [...codecs] }),
+    ...(slow !== undefined && { slow }),
+  }
+}
+
+function slowness(name: string, dataset: FileDataset): string | undefined {
+  if (!dataset.rows || !dataset.shares) return undefined
+  const { slabRows, rowBytes } = dataset
+  if (slabRows < FEW_OF_MANY || slabRows * rowBytes < LARGE_SLAB) return undefined
+  return (
+    `A row of "${name}" shares its chunks with ${slabRows - 1} others, of ${Math.round((slabRows * rowBytes) / 2 ** 20)} MiB in all: ` +
+    'shuffle by windows, or rewrite it with chunks of one or a few rows (`h5repack -l CHUNK=…`).'
+  )
 }

@@ -9,12 +9,12 @@ import {
   type IndexTools,
   wrongLength,
 } from '../../core/source/index/of-file.js'
+import { readChunks } from './chunks/arrays.js'
 import { ChunkGrid, chunkCount } from './chunks/grid.js'
-import { readChunks } from './chunks/read.js'
 import { LIES } from './dataset.js'
 import { refusedFilters } from './filters.js'
 import type { Kind } from './index-tables.js'
-import { IndexValues } from './index-values.js'
+import { IndexValues, readVarying } from './index-values.js'
 import { attributesOf, textOf } from './structure/attribute.js'
 import { Hdf5Bytes, NOWHERE } from './structure/bytes.js'
 import { type ElementType, elementBytes, readDatatype } from './structure/datatype.js'
@@ -33,7 +33,6 @@ import { MESSAGE, type Message } from './structure/object-header.js'
 import { messageOf } from './structure/shared.js'
 import { readSuperblock } from './structure/superblock.js'
 import { walkFile } from './structure/walk.js'
-import { readVarying } from './varying.js'
 
 export const HDF5_INDEX: FileIndexKind<DataFile> = { kind: 'hdf5', what: 'file', malformed, build }
 

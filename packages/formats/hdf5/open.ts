@@ -1,4 +1,5 @@
 /** Opens HDF5 files: finds them, finds or makes the index of each, and settles which samples their datasets make. */
+
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
@@ -10,6 +11,8 @@ import { obtainFileIndex } from '../../core/source/index/of-file.js'
 import type { IndexFound } from '../../core/source/index/place.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { timeOf } from '../indexed-files.js'
+import { withPath } from '../paths.js'
 import { type Opened, openMany } from '../shared/index-of-source.js'
 import {
   arePatterns,
@@ -43,7 +46,7 @@ export async function openHdf5(
   json: string | string[] | Hdf5Json,
   context: OpenContext,
 ): Promise<Hdf5Manifest> {
-  const spec = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const spec = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(spec.path, context.root, stores, WORDS)
   const options = [spec.rows, spec.datasets]
@@ -113,7 +116,7 @@ class Chosen {
       rows += count
     }
     this.parts.push({ name, count: rows, bytes })
-    this.stamps.push(`${typeof was === 'string' ? was : was.mtimeMs} ${header.checksum}`)
+    this.stamps.push(`${timeOf(was)} ${header.checksum}`)
     this.indexBytes += header.bytes
   }
 

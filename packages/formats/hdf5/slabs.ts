@@ -2,9 +2,8 @@
  * The units of one dataset in all files. A unit is a slab: all chunks that hold the same rows; loaded, these rows stand in it one
  * behind the other. Where a sample is a group, a unit is all of its dataset.
  */
-
 import { lastAtMost } from '../../core/basics/search.js'
-import type { Column, IndexColumn, Need, Pieces, Source } from '../../core/source/source.js'
+import type { Columns, IndexColumn, Need, Pieces, Source } from '../../core/source/source.js'
 import type { ByteRange } from '../../core/store/store.js'
 import type { FileDataset, FileManifest } from './hdf5-file.js'
 
@@ -94,7 +93,7 @@ export class Slabs implements Source {
     this.source.need(row, epoch, columns, out)
   }
 
-  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
     return this.source.sample(row, epoch, columns, got)
   }
 

@@ -2,8 +2,9 @@
  * The index of one text file: where each row begins, and what the first rows tell of the columns. It is made by one pass over
  * the bytes. Of a compressed file it also has the places from which decompression can begin (packed/seek-table.ts).
  */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import type { ColumnBuilder } from '../../core/source/index/columns.js'
 import type { IndexHeader } from '../../core/source/index/file.js'
@@ -13,12 +14,13 @@ import {
   type IndexTools,
   wrongLength,
 } from '../../core/source/index/of-file.js'
+import { refuseForeign, TELLING } from '../foreign.js'
+import { type Packed, scanPacked } from '../packed/scan.js'
 import { UNIT_COLUMNS } from '../packed/seek-table.js'
 import type { PackedCodec } from '../packed/units.js'
 import { csvColumns, type HeadColumn } from './csv/columns.js'
 import { jsonColumns } from './json/types.js'
 import { LineScan, type RowRule } from './line-scan.js'
-import { eachPiece } from './pieces.js'
 
 /** Bytes at the beginning that the columns are looked for in, and as many rows. A first row may be longer than that. */
 const HEAD_BYTES = 1 << 20
@@ -117,9 +119,10 @@ async function build(file: DataFile, tools: IndexTools, rules: RowRules): Promis
 
 /** A few kilobytes of gzip may stand for hundreds of millions of empty lines, whose index would take gigabytes. */
 function tooManyRows({ file, bytes }: DataFile, rows: number): SourceError {
-  return new SourceError(
-    `${file} of ${bytes} bytes has more than ${rows} rows: it seems to be made to do harm. If it is meant so, decompress it`,
-    { file, offset: 0 },
+  return inFile(
+    file,
+    `of ${bytes} bytes has more than ${rows} rows: it seems to be made to do harm. If it is meant so, decompress it`,
+    { offset: 0 },
   )
 }
 
@@ -135,10 +138,64 @@ function headColumns(file: string, rules: RowRules, scan: LineScan, head: Buffer
   const { header } = scan
   if (rules.header && (header === undefined || header[1] > head.length)) {
     const problem = header === undefined ? 'is empty' : 'begins with a very long line'
-    throw new SourceError(
-      `${file} ${problem}: CSV begins with a line of names; where it has none, say {"csv": {"path": …, "header": false}}`,
-      { file, offset: 0 },
+    throw inFile(
+      file,
+      `${problem}: CSV begins with a line of names; where it has none, say {"csv": {"path": …, "header": false}}`,
+      { offset: 0 },
     )
   }
   return csvColumns(file, header && head.subarray(...header), rows, rules.delimiter as number)
+}
+
+/** Bytes that are read at a time: sequential speed on any disk. */
+const PIECE = 4 << 20
+/** The first four bytes of a frame of zstd that holds something else. */
+const SKIPPABLE = 0x184d2a50
+
+/** A piece is valid during the call only. What a file is, its first bytes tell, not its name. */
+async function eachPiece(
+  file: DataFile,
+  tools: IndexTools,
+  found: (piece: Uint8Array) => void,
+): Promise<Packed | undefined> {
+  const codec = await codecOf(file, tools)
+  if (codec !== undefined) return scanPacked(file, codec, tools, found)
+  await readPieces(file, tools, found)
+  return undefined
+}
+
+async function codecOf({ file, bytes }: DataFile, { read }: IndexTools): Promise<PackedCodec | undefined> {
+  if (bytes < 4) return undefined
+  const head = Buffer.alloc(Math.min(bytes, TELLING))
+  await read(head, 0)
+  refuseForeign(file, head)
+  if (head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
+  const magic = head.readUInt32LE(0)
+  return magic === 0xfd2fb528 || (magic & 0xfffffff0) === SKIPPABLE ? 'zstd' : undefined
+}
+
+/** The bytes as they lie in the file. The next piece is read while `found` works on one. */
+async function readPieces(
+  { bytes }: DataFile,
+  { read, piece, progress }: IndexTools,
+  found: (piece: Uint8Array) => void,
+): Promise<void> {
+  const size = Math.max(1, Math.min(bytes, Math.max(PIECE, piece)))
+  let [here, there] = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)]
+  const fetch = (into: Buffer, at: number): Promise<number> =>
+    at < bytes ? read(into.subarray(0, Math.min(size, bytes - at)), at) : Promise.resolve(0)
+  let pending = fetch(here, 0)
+  for (let at = 0; at < bytes; ) {
+    const got = await pending
+    at += got
+    pending = fetch(there, at)
+    try {
+      found(here.subarray(0, got))
+    } catch (error) {
+      await pending.catch(() => undefined) // no read goes on behind an error
+      throw error
+    }
+    progress?.(at)
+    ;[here, there] = [there, here]
+  }
 }

@@ -8,7 +8,7 @@
  * A row reaches to the next one: the line break, and blank lines behind it, belong to it. A byte order mark at the beginning
  * belongs to none.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import { NumberBuilder } from '../../core/source/index/columns.js'
 
 export type RowRule = 'lines' | 'filled' | 'records'
@@ -85,7 +85,7 @@ export class LineScan {
     for (const byte of bytes.subarray(0, MARK.length - before)) this.head.push(byte)
     const [first, second] = this.head
     if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
-      throw new SourceError(`${this.file} is UTF-16: save it as UTF-8`, { file: this.file, offset: 0 })
+      throw inFile(this.file, 'is UTF-16: save it as UTF-8', { offset: 0 })
     if (!MARK.every((byte, i) => this.head[i] === byte)) return 0
     this.begun = MARK.length
     this.blank = true
@@ -212,7 +212,7 @@ export class LineScan {
 
   private fault(line: number, problem: string): SourceError {
     const { file, begun: offset } = this
-    return new SourceError(`${file}, line ${line} (byte ${offset}): ${problem}`, { file, offset })
+    return inFile(file, `, line ${line} (byte ${offset}): ${problem}`, { offset })
   }
 }
 

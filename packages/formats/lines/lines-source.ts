@@ -3,14 +3,15 @@
  * parsed when it is asked for.
  */
 import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
+import type { NumberArray } from '../../core/source/index/columns.js'
 import type { Layout } from '../../core/source/layout.js'
-import type { Column, IndexColumn, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
-import { fileKey } from '../shared/file-key.js'
-import { FileRows, OpenIndexes } from '../shared/file-rows.js'
-import { CsvRow } from './csv/row.js'
-import type { CsvType } from './csv/types.js'
+import type { Columns, IndexColumn, Manifest } from '../../core/source/source.js'
+import type { IndexedFile } from '../indexed-files.js'
+import { SplitFile, SplitRows } from '../rows-of-files.js'
+import { type OnCell, readCells } from './csv/cells.js'
+import { type CsvType, cellValue } from './csv/types.js'
 import { JsonRow } from './json/row.js'
-import { TextFile, type TextFileManifest } from './text-file.js'
 
 export interface LinesManifest extends Manifest {
   kind: 'jsonl' | 'csv' | 'text'
@@ -24,85 +25,49 @@ export interface LinesManifest extends Manifest {
   unitStarts?: Float64Array
 }
 
+export interface TextFileManifest extends IndexedFile {
+  /** CSV: the byte between cells, whether there is a header, and the names of the cells. */
+  delimiter?: number
+  header?: boolean
+  names?: string[]
+}
+
 /** Reads the wanted columns of a row. */
-type ReadRow = (bytes: Uint8Array, file: TextFile, row: number) => Record<string, Column>
+type ReadRow = (bytes: Uint8Array, file: TextFile, row: number) => Columns
 
-export class LinesSource implements Source {
-  readonly count: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
-  readonly indexed = ['key', 'shard', 'line']
-  protected readonly rows: FileRows
-  private readonly files: OpenIndexes<TextFile>
-  private readonly keys: string[]
-  /** By the very array of column names: the engine uses the same one for every row. */
-  private readonly readers = new WeakMap<readonly string[], ReadRow>()
+/** A text file while a feed runs. */
+class TextFile extends SplitFile {
+  private readonly lines: NumberArray | undefined
 
-  constructor(protected readonly manifest: LinesManifest) {
-    const { files } = manifest
-    this.rows = new FileRows(files.map(({ count }) => count))
-    this.count = this.rows.count
-    this.runs = this.rows.runs
-    this.columns = manifest.columns
-    this.files = new OpenIndexes(files.length, i => new TextFile(files[i]))
-    this.keys = files.map(({ name }) => fileKey(name))
+  constructor(override readonly manifest: TextFileManifest) {
+    super(manifest)
+    this.lines = this.index.has('line') ? this.index.numbers('line') : undefined
   }
 
-  id(row: number): string {
-    const inFile = this.rows.locate(row)
-    return `${this.manifest.files[this.rows.file].name}:${inFile}`
+  /** The line in which a row begins, from 1. */
+  line(row: number): number {
+    return this.lines?.[row] ?? row + (this.manifest.header ? 2 : 1)
+  }
+}
+
+export class LinesSource extends SplitRows<TextFile> {
+  override readonly indexed = ['key', 'shard', 'line']
+  private readonly readers = new PerColumns(columns => named(this.newReader(columns)))
+
+  constructor(private readonly manifest: LinesManifest) {
+    super(manifest, manifest.columns, i => new TextFile(manifest.files[i]))
   }
 
-  key(row: number): string {
-    const inFile = this.rows.locate(row)
-    return `${this.keys[this.rows.file]}:${inFile}`
-  }
-
-  where(row: number): { file: string; offset: number } {
-    const inFile = this.rows.locate(row)
-    const { file, offset } = this.file().range(inFile)
-    return { file, offset }
-  }
-
-  index(name: string): IndexColumn | undefined {
-    if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name === 'shard') {
-      return {
-        type: 'string',
-        at: row => {
-          this.rows.locate(row)
-          return this.manifest.files[this.rows.file].name
-        },
-      }
+  override index(name: string): IndexColumn | undefined {
+    if (name !== 'line') return super.index(name)
+    const line = (row: number): number => {
+      const inFile = this.rows.locate(row)
+      return this.file().line(inFile)
     }
-    if (name !== 'line') return undefined
-    return {
-      type: 'number',
-      at: row => {
-        const inFile = this.rows.locate(row)
-        return this.file().line(inFile)
-      },
-    }
+    return { type: 'number', at: line }
   }
 
-  need(row: number, _epoch: number, columns: readonly string[], out: Need): void {
-    if (columns.length === 0) return
-    const inFile = this.rows.locate(row)
-    out.ranges.push(this.file().range(inFile))
-  }
-
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
-    if (columns.length === 0) return {}
-    const inFile = this.rows.locate(row)
-    return this.read(ranges[0], this.file(), inFile, columns)
-  }
-
-  layout(): Layout {
+  protected schema(): Layout {
     const { kind, types, columns, json } = this.manifest
     return {
       schema: columns.map(name => ({
@@ -115,28 +80,8 @@ export class LinesSource implements Source {
     }
   }
 
-  /** A row of a file, given its bytes. */
-  protected read(
-    bytes: Uint8Array,
-    file: TextFile,
-    row: number,
-    columns: readonly string[],
-  ): Record<string, Column> {
-    return this.reader(columns)(bytes, file, row)
-  }
-
-  /** By number; otherwise the one that was located last. */
-  protected file(file = this.rows.file): TextFile {
-    return this.files.of(file)
-  }
-
-  private reader(columns: readonly string[]): ReadRow {
-    let reader = this.readers.get(columns)
-    if (reader === undefined) {
-      reader = named(this.newReader(columns))
-      this.readers.set(columns, reader)
-    }
-    return reader
+  protected read(bytes: Uint8Array, file: TextFile, row: number, columns: readonly string[]): Columns {
+    return this.readers.of(columns)(bytes, file, row)
   }
 
   private newReader(columns: readonly string[]): ReadRow {
@@ -154,7 +99,7 @@ export class LinesSource implements Source {
 function textReader(columns: readonly string[]): ReadRow {
   const [text, line] = [columns.includes('text'), columns.includes('line')]
   return (bytes, file, row) => {
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     if (text) out.text = firstLine(bytes)
     if (line) out.line = file.line(row)
     return out
@@ -189,4 +134,50 @@ function typeText(
   if (kind === 'text') return name === 'line' ? 'int' : 'text'
   if (csv === undefined) return 'JSON'
   return csv.declared ? csv.type : `${csv.type}, by the first rows`
+}
+
+type Types = Readonly<Record<string, { type: CsvType; declared: boolean }>>
+
+class CsvRow {
+  /** By file: which cell is which wanted column. */
+  private readonly wants = new WeakMap<TextFileManifest, Int32Array>()
+  private out: Columns = {}
+
+  constructor(
+    private readonly columns: readonly string[],
+    private readonly types: Types,
+  ) {}
+
+  read(record: Uint8Array, file: TextFileManifest): Columns {
+    const out: Columns = {}
+    this.out = out
+    const names = file.names as string[]
+    const cells = readCells(record, file.delimiter as number, this.found, this.wantsOf(file, names))
+    if (cells === names.length) return out
+    throw new DecodeError(`has ${cells} cells, and there are ${names.length} columns`)
+  }
+
+  private readonly found: OnCell = (want, text, quoted) => {
+    const name = this.columns[want]
+    const { type, declared } = this.types[name]
+    try {
+      const value = cellValue(text, quoted, type, declared)
+      if (value !== undefined) this.out[name] = value
+    } catch (error) {
+      const why = declared
+        ? `as "types" says of this column`
+        : 'as the first rows made this column: if it is not, declare it, "types": ' +
+          `{${JSON.stringify(name)}: "text"}`
+      throw new DecodeError(`column "${name}": ${(error as Error).message}, ${why}`, { cause: error })
+    }
+  }
+
+  private wantsOf(file: TextFileManifest, names: readonly string[]): Int32Array {
+    let wants = this.wants.get(file)
+    if (wants === undefined) {
+      wants = Int32Array.from(names, name => (name === '' ? -1 : this.columns.indexOf(name)))
+      this.wants.set(file, wants)
+    }
+    return wants
+  }
 }

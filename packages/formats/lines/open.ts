@@ -2,22 +2,22 @@
  * Opens text files: finds them, finds or builds the index of each (index.ts), and puts together what their first rows tell of
  * the columns. lines-source.ts reads them while the feed runs.
  */
+
 import { createHash } from 'node:crypto'
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { inFile, nearest, type SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
 import type { FileIndexKind } from '../../core/source/index/of-file.js'
 import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
+import type { Manifest, OpenContext, Source, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
+import { withPath } from '../paths.js'
 import { obtainFileIndexes } from '../shared/index-of-files.js'
 import { openMany } from '../shared/index-of-source.js'
-import { CompressedLines } from './compressed-lines.js'
 import type { HeadColumn } from './csv/columns.js'
-import type { CsvType } from './csv/types.js'
-import { commonType } from './csv/types.js'
+import { type CsvType, commonType } from './csv/types.js'
 import { type LinesMeta, linesIndex, type RowRules } from './index.js'
 import { type LinesManifest, LinesSource } from './lines-source.js'
 
@@ -64,7 +64,7 @@ async function openJsonLines(
 ): Promise<LinesManifest> {
   const rules: RowRules = { format: 'jsonl', rule: 'filled' }
   return openAll(
-    pathsOf(json),
+    withPath(json).path,
     context,
     rules,
     () => rules,
@@ -95,18 +95,19 @@ function refuseNoKeys(opened: readonly Opened[]): void {
   const looked = opened.find(({ meta }) => meta.noKeys)
   if (looked === undefined) return
   const { file } = looked.file
-  throw new SourceError(
-    `${file}: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
+  throw inFile(
+    file,
+    `: its first rows are no JSON objects with keys, such as {"text": "…", "label": 3}: each line has one. ` +
       "`jq -c .` makes lines of objects that are spread over several, `jq -c '.[]'` of a list of objects",
-    { file, offset: 0 },
+    { offset: 0 },
   )
 }
 
 async function openText(json: PathsJson | TextLinesJson, context: OpenContext): Promise<LinesManifest> {
-  const blank = typeof json === 'object' && 'blankLines' in json ? json.blankLines : undefined
-  const rules: RowRules = { format: 'text', rule: blank === 'skip' ? 'filled' : 'lines' }
+  const { path, blankLines } = withPath(json)
+  const rules: RowRules = { format: 'text', rule: blankLines === 'skip' ? 'filled' : 'lines' }
   return openAll(
-    pathsOf(json),
+    path,
     context,
     rules,
     () => rules,
@@ -115,14 +116,13 @@ async function openText(json: PathsJson | TextLinesJson, context: OpenContext): 
 }
 
 async function openCsv(json: PathsJson | CsvJson, context: OpenContext): Promise<LinesManifest> {
-  const options: Partial<CsvJson> = typeof json === 'object' && !Array.isArray(json) ? json : {}
+  const { path, ...options } = withPath(json)
   const header = options.header ?? options.columns === undefined
   const rulesOf = ({ file }: DataFile): RowRules => {
     const delimiter = (options.delimiter ?? (/\.(tsv|tab)(\.\w+)?$/i.test(file) ? '\t' : ',')).charCodeAt(0)
     return { format: 'csv', rule: 'records', delimiter, header }
   }
-  const { path: _, ...rest } = options
-  return openAll(pathsOf(json), context, { format: 'csv', ...rest }, rulesOf, opened =>
+  return openAll(path, context, { format: 'csv', ...options }, rulesOf, opened =>
     csvManifest(opened, options),
   )
 }
@@ -146,26 +146,22 @@ function csvManifest(opened: Opened[], options: Partial<CsvJson>): LinesManifest
   return manifest
 }
 
-function pathsOf(json: PathsJson | { path: PathsJson }): string | string[] {
-  return typeof json === 'object' && !Array.isArray(json) ? json.path : json
-}
-
 /** The columns of a file by the names that the definition gives them. */
 function renamed({ file, meta }: Opened, names: readonly string[] | undefined): HeadColumn[] {
   if (names === undefined) return meta.columns
   if (meta.columns.length === names.length || meta.columns.length === 0)
     return names.map((name, i) => ({ ...meta.columns[i], name }))
-  throw new SourceError(
-    `${file.file} has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
-    { file: file.file },
+  throw inFile(
+    file.file,
+    `has ${meta.columns.length} cells in its first row, and "columns" has ${names.length} names: name each of them`,
   )
 }
 
 function unknownColumn(name: string, names: readonly string[], file: string): SourceError {
   const near = nearest(name, names)
-  return new SourceError(
-    `${file}: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
-    { file },
+  return inFile(
+    file,
+    `: "types" has a column "${name}", the file has ${names.join(', ')}${near ? `: did you mean "${near}"?` : ''}`,
   )
 }
 
@@ -207,30 +203,18 @@ function manifestOf(
   columns: string[],
   types: LinesManifest['types'] = {},
 ): LinesManifest {
+  const none = `the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`
+  const files = opened.map(({ file }) => file)
+  const indexes = opened.map(({ index }) => index)
+  const common = indexedFiles(kind, files, indexes, none)
   const manifest: LinesManifest = {
-    kind,
-    fingerprint: fingerprint(kind, opened),
-    stamp: joined(
-      opened.map(({ file: { version }, index }) => {
-        const time = typeof version === 'string' ? version : version.mtimeMs
-        return `${time} ${index.header.checksum}`
-      }),
-    ),
-    indexBytes: opened.reduce((sum, { index }) => sum + index.header.bytes, 0),
-    files: opened.map(({ file: { file, name, version }, rules, index: { path, header }, meta }) => ({
-      file,
-      name,
-      index: path,
-      checksum: header.checksum,
-      count: header.count,
-      was: version,
-      ...(meta.codec && { codec: meta.codec }),
-      ...(kind === 'csv' && {
-        delimiter: rules.delimiter,
-        header: rules.header,
-        names: meta.columns.map(({ name }) => name),
-      }),
-    })),
+    ...common,
+    files: common.files.map((file, i) => {
+      const { rules, meta } = opened[i]
+      if (kind !== 'csv') return file
+      const { delimiter, header } = rules
+      return { ...file, delimiter, header, names: meta.columns.map(({ name }) => name) }
+    }),
     columns,
     types,
   }
@@ -238,30 +222,7 @@ function manifestOf(
   return unitStarts === undefined ? manifest : { ...manifest, unitStarts }
 }
 
-function fingerprint(kind: string, opened: readonly Opened[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = opened.map(({ file: { name, bytes }, index: { header }, meta }) => {
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0) {
-    const [{ file }] = opened.map(({ file }) => file)
-    throw new SourceError(
-      `no row in ${opened.map(({ file }) => file.file).join(', ')}: the files are empty${kind === 'csv' ? ', or have a header alone' : ''}`,
-      {
-        file,
-      },
-    )
-  }
-  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
-}
-
-function attach(manifest: Manifest): Source {
-  const { unitStarts } = manifest as LinesManifest
-  if (unitStarts === undefined) return new LinesSource(manifest as LinesManifest)
-  return new CompressedLines(manifest as LinesManifest, unitStarts)
-}
+const attach = (manifest: Manifest): Source => new LinesSource(manifest as LinesManifest)
 
 export const jsonl: SourceKind<LinesTypes['jsonl']> = { open: openJsonLines, attach }
 export const csv: SourceKind<LinesTypes['csv']> = { open: openCsv, attach }

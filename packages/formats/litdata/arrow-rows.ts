@@ -3,7 +3,7 @@
  * texts, bytes, lists, dicts) so. A chunk has the usual table of offsets, all equal, then an Arrow file. The source of
  * Arrow reads them.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import type { OpenContext } from '../../core/source/source.js'
 import { readRange } from '../../core/store/access.js'
 import type { Stat } from '../../core/store/store.js'
@@ -32,19 +32,19 @@ export async function openArrowRows(
   const other = holds.indexOf(false)
   if (other >= 0) {
     const { file } = chunks[other]
-    throw new SourceError(
-      `${file} keeps samples one by one, and ${chunks[holds.indexOf(true)].file} rows as Arrow: a value of another type ` +
+    throw inFile(
+      file,
+      `keeps samples one by one, and ${chunks[holds.indexOf(true)].file} rows as Arrow: a value of another type ` +
         'made LitData change its mind; write the dataset again with values of one type a key',
-      { file },
     )
   }
   const files = chunks.map(({ file, name }, i) => ({ file, name, ...stats[i] }))
   const manifest = await openArrowFiles(files, context, stores)
   manifest.files.forEach(({ file, count }, i) => {
     if (count !== chunks[i].samples)
-      throw new SourceError(
-        `${file} has ${count} rows, its index.json says ${chunks[i].samples}: copy or write them again`,
-        { file },
+      throw inFile(
+        file,
+        `has ${count} rows, its index.json says ${chunks[i].samples}: copy or write them again`,
       )
   })
   return manifest

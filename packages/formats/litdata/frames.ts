@@ -7,7 +7,7 @@
  *   24     u32 offsets[n + 1] in the unpacked samples
  *          f × { u32 first sample, u32 samples, u64 offset, u32 length, u32 unpacked length }
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import { readRange } from '../../core/store/access.js'
 import type { Version } from '../../core/store/store.js'
 import type { Stores } from '../../core/store/stores.js'
@@ -25,7 +25,7 @@ export async function readFrames(
 ): Promise<{ offsets: Uint32Array; units: Unit[] }> {
   const { file, bytes, count, was } = chunk
   const fault = (problem: string): SourceError =>
-    new SourceError(`${file}: ${problem}: the chunk is damaged; copy or write it again`, { file, offset: 0 })
+    inFile(file, `: ${problem}: the chunk is damaged; copy or write it again`, { offset: 0 })
   const read = async (offset: number, length: number): Promise<Buffer> => {
     if (offset + length > bytes)
       throw fault(`it has ${bytes} bytes, its tables end at byte ${offset + length}`)

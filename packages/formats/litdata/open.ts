@@ -1,30 +1,54 @@
 /** Opens LitData: index.json names chunks, what the leaves of a sample are, and how they are compressed. */
-import { createHash } from 'node:crypto'
+
 import { bytesOfStored } from '../../core/basics/array.js'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { Shard, Unit } from '../shards/manifest.js'
+import { withPath } from '../paths.js'
+import type { Shard, ShardManifest, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
   findIndexes,
   forShards,
   isCount,
   missingShard,
+  placeTables,
   readTables,
   shardFile,
+  shardsPrint,
   stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
+import { ShardSource, type Wanted } from '../shards/shard-source.js'
 import { openMany } from '../shared/index-of-source.js'
 import { openArrowRows } from './arrow-rows.js'
 import { readFrames } from './frames.js'
-import { refusal, tokenDtype, typeOf } from './leaf.js'
-import { type LitdataManifest, LitdataSource } from './litdata-source.js'
-import { leafNames } from './tree.js'
+import { decoderOf, refusal, tokenDtype, typeOf } from './leaf.js'
+
+interface LitdataManifest extends ShardManifest {
+  kind: 'litdata'
+  leaves: { name: string; format: string }[]
+  /** Chunks of tokens, whose samples have no sizes. */
+  tokens: boolean
+}
+
+class LitdataSource extends ShardSource {
+  private readonly parts: LitdataManifest['leaves']
+
+  constructor(manifest: LitdataManifest) {
+    const { leaves, tokens } = manifest
+    super(manifest, [tokens ? [] : leaves.map(() => 0)])
+    this.parts = leaves
+  }
+
+  protected find(_form: number, name: string): Wanted | undefined {
+    const place = this.parts.findIndex(leaf => leaf.name === name)
+    return place < 0 ? undefined : { place, decode: decoderOf(name, this.parts[place].format) }
+  }
+}
 
 /** Folders of LitData, each with its index.json. */
 export interface LitdataJson {
@@ -54,7 +78,7 @@ interface Form {
 }
 
 async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext): Promise<Manifest> {
-  const { path, block } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, block } = withPath(json)
   using stores = new Stores()
   const indexes = await findIndexes(path, context.root, stores, 'litdata')
   indexes.forEach(checkIndex)
@@ -67,9 +91,9 @@ async function openLitdata(json: PathsJson | LitdataJson, context: OpenContext):
   const other = forms.findIndex(one => JSON.stringify(one) !== JSON.stringify(form))
   if (other > 0) {
     const { file } = indexes[other]
-    throw new SourceError(
-      `${file} has other leaves than ${indexes[0].file}: make a source of each, and join them by "concat"`,
-      { file },
+    throw inFile(
+      file,
+      `has other leaves than ${indexes[0].file}: make a source of each, and join them by "concat"`,
     )
   }
   if (block !== undefined && !form.tokens)
@@ -96,7 +120,15 @@ async function readChunks(
   const { shards, table, units } = await placesOf(listed, stats, form, block, stores)
   return {
     kind: 'litdata',
-    fingerprint: fingerprint(listed, shards, form, block),
+    fingerprint: shardsPrint(
+      'litdata',
+      [form, block ?? null],
+      listed.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes })),
+      () =>
+        new SourceError(
+          'a litdata source without a single sample: its index.json names none, or "block" is too long',
+        ),
+    ),
     stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
@@ -146,7 +178,7 @@ function packedIn({ json }: FoundIndex): Form['packed'] {
 
 function formOf(index: FoundIndex): Form {
   const { file, json } = index
-  const fault = (problem: string): SourceError => new SourceError(`${file}: ${problem}`, { file })
+  const fault = (problem: string): SourceError => inFile(file, `: ${problem}`)
   const config = json.config as Record<string, unknown>
   const format = config.data_format as string[]
   const { item_loader: loader = 'PyTreeLoader', compression, compression_level: level, encryption } = config
@@ -166,10 +198,7 @@ function formOf(index: FoundIndex): Form {
   try {
     names = leafNames(config.data_spec)
   } catch (cause) {
-    throw new SourceError(`${file}: its data_spec can't be read: ${(cause as Error).message}`, {
-      file,
-      cause,
-    })
+    throw inFile(file, `: its data_spec can't be read: ${(cause as Error).message}`, { cause })
   }
   if (names.length !== format.length)
     throw fault(`its data_spec has ${names.length} leaves, its data_format ${format.length}`)
@@ -180,9 +209,7 @@ function chunksOf(index: FoundIndex): ListedChunk[] {
   return (index.json.chunks as Record<string, unknown>[]).map((chunk, i) => {
     const { filename, chunk_size: samples, chunk_bytes: bytes, dim } = chunk ?? {}
     if (!isCount(samples) || !isCount(bytes) || !(dim === null || dim === undefined || isCount(dim)))
-      throw new SourceError(`${index.file}: chunk ${i} has a size that is no whole number`, {
-        file: index.file,
-      })
+      throw inFile(index.file, `: chunk ${i} has a size that is no whole number`)
     const file = shardFile(index, filename)
     return {
       index,
@@ -211,13 +238,7 @@ async function placesOf(
     was: stats[i].version,
   }))
   const whole = form.packed === 'whole'
-  if (block !== undefined || !whole) {
-    let at = 0
-    for (const shard of shards) {
-      shard.table = at
-      at += shard.count + 1
-    }
-  }
+  if (block !== undefined || !whole) placeTables(shards)
   const units = form.packed === 'none' ? undefined : wholeUnits(listed, stats, shards)
   if (block !== undefined)
     return { shards, table: blockTable(listed, stats, shards, width, whole), ...(units && { units }) }
@@ -273,14 +294,9 @@ function blockTable(
     const end = 4 * (samples + 2) + shards[i].count * width
     const size = packed ? bytes + 4 * (samples + 2) : stats[i].bytes
     if (end > size)
-      throw new SourceError(
-        `${file}: its tokens end at byte ${end}, the chunk at byte ${size}: copy or write it again`,
-        { file },
-      )
+      throw inFile(file, `: its tokens end at byte ${end}, the chunk at byte ${size}: copy or write it again`)
     if (end >= 2 ** 32)
-      throw new SourceError(`${file} has 4 GiB or more, which is not read in blocks: write smaller chunks`, {
-        file,
-      })
+      throw inFile(file, 'has 4 GiB or more, which is not read in blocks: write smaller chunks')
   })
   const table = new Uint32Array(
     new SharedArrayBuffer(4 * shards.reduce((sum, { count }) => sum + count + 1, 0)),
@@ -292,24 +308,61 @@ function blockTable(
   return table.buffer as SharedArrayBuffer
 }
 
-function fingerprint(
-  listed: readonly ListedChunk[],
-  shards: readonly Shard[],
-  form: Form,
-  block: number | undefined,
-): LitdataManifest['fingerprint'] {
-  const hash = createHash('sha256').update(JSON.stringify([form, block ?? null]))
-  const parts = listed.map(({ name, bytes }, i) => ({ name, count: shards[i].count, bytes }))
-  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(
-      'a litdata source without a single sample: its index.json names none, or "block" is too long',
-    )
-  return { kind: 'litdata', count, digest: hash.digest('hex').slice(0, 32), parts }
-}
-
 export const litdata: SourceKind<PathsJson | LitdataJson> = {
   open: openLitdata,
   attach: manifest => new LitdataSource(manifest as LitdataManifest),
+}
+
+/**
+ * The names of a LitData sample's leaves. `data_spec` is a tree of Python's containers as JSON, [1, node]; a node has a type, a
+ * context (for dicts their keys) and children. Dicts, lists and tuples are read: `meta.size`, `0`, `boxes.1`.
+ */
+
+interface Node {
+  type?: unknown
+  context?: unknown
+  children_spec?: unknown
+}
+
+/** What a sample that is a single value is called. */
+const ONLY = 'data'
+/** Containers in containers that are read. */
+const DEEPEST = 32
+
+/** The names of all leaves in their order. Throws an Error that says what is wrong. */
+function leafNames(spec: unknown): string[] {
+  const parsed: unknown = typeof spec === 'string' ? JSON.parse(spec) : spec
+  if (!Array.isArray(parsed) || parsed.length !== 2) throw new Error('it is no pair of version and tree')
+  if (parsed[0] !== 1) throw new Error(`it has version ${parsed[0]}, only 1 is known`)
+  const names: string[] = []
+  walk(parsed[1] as Node, [], names)
+  return names
+}
+
+function walk(node: Node, path: readonly (string | number)[], names: string[]): void {
+  if (path.length > DEEPEST) throw new Error(`its containers are nested more than ${DEEPEST} deep`)
+  if (typeof node !== 'object' || node === null) throw new Error('a node of it is no object')
+  const children = node.children_spec
+  if (!Array.isArray(children)) throw new Error('a node of it has no children')
+  if (node.type === null) {
+    names.push(path.length === 0 ? ONLY : path.join('.'))
+    return
+  }
+  const keys = keysOf(node, children.length)
+  children.forEach((child, i) => {
+    walk(child as Node, [...path, keys[i]], names)
+  })
+}
+
+function keysOf({ type, context }: Node, count: number): (string | number)[] {
+  if (type === 'builtins.list' || type === 'builtins.tuple') return Array.from({ length: count }, (_, i) => i)
+  if (type !== 'builtins.dict' && type !== 'collections.OrderedDict')
+    throw new Error(`it has a container ${JSON.stringify(type)}: dicts, lists and tuples are read`)
+  const keys: unknown = typeof context === 'string' ? JSON.parse(context) : context
+  const right =
+    Array.isArray(keys) &&
+    keys.length === count &&
+    keys.every(key => ['string', 'number'].includes(typeof key))
+  if (!right) throw new Error('a dict of it has keys that are no texts')
+  return keys as (string | number)[]
 }

@@ -2,30 +2,64 @@
  * Opens MDS (Mosaic's streaming): index.json names shards, their columns and sizes. A shard is read uncompressed where all are
  * there so; otherwise its compressed file is a unit.
  */
-import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+
+import { createHash, getHashes } from 'node:crypto'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { CodecName } from '../../core/codec/codec.js'
 import type { PathsJson } from '../../core/define/types.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
+import { readRange } from '../../core/store/access.js'
 import type { Stat } from '../../core/store/store.js'
 import { Stores } from '../../core/store/stores.js'
-import type { Shard, Unit } from '../shards/manifest.js'
+import { withPath } from '../paths.js'
+import type { Shard, ShardManifest, Unit } from '../shards/manifest.js'
 import {
   type FoundIndex,
   findIndexes,
   forShards,
   isCount,
   missingShard,
+  placeTables,
   readTables,
   shardFile,
+  shardsPrint,
   stampOf,
   statShard,
   wrongSize,
 } from '../shards/open-shards.js'
+import { ShardSource, type Wanted } from '../shards/shard-source.js'
 import { openMany } from '../shared/index-of-source.js'
-import { type MdsColumn, refusal } from './encoding.js'
-import { checkHashes, type ListedFile } from './hashes.js'
-import { type MdsManifest, MdsSource } from './mds-source.js'
+import { decoderOf, type MdsColumn, refusal } from './encoding.js'
+
+interface MdsManifest extends ShardManifest {
+  kind: 'mds'
+  /** The columns of shards; mostly all shards have the same. */
+  forms: MdsColumn[][]
+  /** Which of these each shard has. */
+  formOf: number[]
+}
+
+class MdsSource extends ShardSource {
+  private readonly forms: MdsColumn[][]
+
+  constructor(manifest: MdsManifest) {
+    const { forms, formOf } = manifest
+    const sizes = forms.map(form => form.map(({ size }) => size))
+    super(manifest, sizes, formOf)
+    this.forms = forms
+  }
+
+  /** A column by its name, or a value of a list: `pictures[1]`. */
+  protected find(form: number, name: string): Wanted | undefined {
+    const columns = this.forms[form]
+    const placeOf = (wanted: string): number => columns.findIndex(column => column.name === wanted)
+    const place = placeOf(name)
+    if (place >= 0) return { place, decode: decoderOf(columns[place]) }
+    const [, list, item] = /^(.+)\[(\d{1,9})\]$/s.exec(name) ?? []
+    const listed = list === undefined ? -1 : placeOf(list)
+    return listed < 0 ? undefined : { place: listed, decode: decoderOf(columns[listed], Number(item)) }
+  }
+}
 
 /** Folders of MDS, each with its index.json. */
 export interface MdsJson {
@@ -52,7 +86,7 @@ interface ListedShard {
 }
 
 async function openMds(json: PathsJson | MdsJson, context: OpenContext): Promise<MdsManifest> {
-  const path = typeof json === 'object' && !Array.isArray(json) ? json.path : json
+  const { path } = withPath(json)
   using stores = new Stores()
   const forms = new Map<string, { number: number; columns: MdsColumn[] }>()
   const indexes = await findIndexes(path, context.root, stores, 'mds')
@@ -87,18 +121,18 @@ async function readShards(
   const packed = listed.map(({ raw, zip }, i) => (files[i] === raw ? undefined : zip?.codec))
   const units = packed.every(codec => codec === undefined) ? undefined : unitsOf(listed, files, packed)
   const withTable = units === undefined ? shards : []
-  let at = 0
-  for (const shard of withTable) {
-    shard.table = at
-    at += shard.count + 1
-  }
+  placeTables(withTable)
+  const parts = listed.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
   const table = await readTables(
     stores,
     withTable.map((shard, i) => ({ ...shard, bytes: stats[i].bytes, table: shard.table! })),
   )
   return {
     kind: 'mds',
-    fingerprint: fingerprint(listed, columns, units !== undefined),
+    // Whether shards are units is part of the order: windows are made of units.
+    fingerprint: shardsPrint('mds', [columns, units !== undefined], parts, () =>
+      inFile(listed[0].index.file, ': it names no sample'),
+    ),
     stamp: stampOf(shards),
     indexBytes: table.byteLength,
     shards,
@@ -125,9 +159,7 @@ function shardsOf(
     )
   return json.shards.map((shard, i) => {
     const fault = (problem: string): SourceError =>
-      new SourceError(`${file}: shard ${i} ${problem}: write the dataset again, or correct its index`, {
-        file,
-      })
+      inFile(file, `: shard ${i} ${problem}: write the dataset again, or correct its index`)
     const {
       format,
       samples,
@@ -228,21 +260,6 @@ function refusePickles(forms: readonly MdsColumn[][], wanted: readonly string[])
   }
 }
 
-/** Whether shards are units is part of the order: windows are made of units. */
-function fingerprint(
-  listed: readonly ListedShard[],
-  forms: readonly MdsColumn[][],
-  units: boolean,
-): MdsManifest['fingerprint'] {
-  const hash = createHash('sha256').update(JSON.stringify([forms, units]))
-  const parts = listed.map(({ raw, samples }) => ({ name: raw.name, count: samples, bytes: raw.bytes }))
-  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(`no sample in ${listed[0].index.file}`, { file: listed[0].index.file })
-  return { kind: 'mds', count, digest: hash.digest('hex').slice(0, 32), parts }
-}
-
 /** Columns that are no pickles in every shard. */
 function readable(forms: readonly MdsColumn[][]): string[] {
   const right = forms.flat().filter(column => refusal(column) === undefined)
@@ -257,4 +274,49 @@ function schemaOf(forms: readonly MdsColumn[][]): MdsManifest['schema'] {
 export const mds: SourceKind<PathsJson | MdsJson> = {
   open: openMds,
   attach: manifest => new MdsSource(manifest as MdsManifest),
+}
+
+/** A file as index.json has it. */
+interface ListedFile {
+  file: string
+  name: string
+  bytes: number
+  hashes: Record<string, string>
+}
+
+/** Bytes that are read at a time. */
+const PIECE = 4 << 20
+
+async function checkHashes(
+  files: readonly ListedFile[],
+  stores: Stores,
+  { progress, notice }: OpenContext,
+): Promise<void> {
+  const known = new Set(getHashes().map(name => name.toLowerCase()))
+  const unknown = new Set<string>()
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const buffer = Buffer.allocUnsafeSlow(PIECE)
+  let done = 0
+  for (const { file, bytes, hashes } of files) {
+    const names = Object.keys(hashes)
+    for (const name of names) if (!known.has(name)) unknown.add(name)
+    const sums = names.filter(name => known.has(name)).map(name => ({ name, sum: createHash(name) }))
+    for (let offset = 0; offset < bytes && sums.length > 0; offset += PIECE) {
+      const length = Math.min(PIECE, bytes - offset)
+      await readRange(stores, { file, offset, length }, buffer.subarray(0, length))
+      for (const { sum } of sums) sum.update(buffer.subarray(0, length))
+      progress?.(done + offset + length, total, 'comparing hashes', 'bytes')
+    }
+    done += bytes
+    for (const { name, sum } of sums) {
+      const found = sum.digest('hex')
+      if (found === hashes[name]) continue
+      throw inFile(
+        file,
+        `: its ${name} is ${found}, index.json says ${hashes[name]}: the shard is damaged; copy or write it again`,
+      )
+    }
+  }
+  if (unknown.size > 0)
+    notice?.(`hashes of the kind ${[...unknown].join(', ')} are not compared: they are not known here`)
 }

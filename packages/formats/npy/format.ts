@@ -3,7 +3,7 @@ import { either, isObject, object, optional, text } from '../../core/basics/shap
 import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
-import { rows } from '../arrays/json.js'
+import { rows } from '../arrays/manifest.js'
 import { withOptions } from '../paths.js'
 import type { NpyFilesJson, NpyOptions } from './open.js'
 

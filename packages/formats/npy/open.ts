@@ -4,12 +4,12 @@ import type { PathsJson } from '../../core/define/types.js'
 import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
-import type { ArrayOptions } from '../arrays/json.js'
-import type { ArraysManifest } from '../arrays/manifest.js'
+import type { ArrayOptions, ArraysManifest } from '../arrays/manifest.js'
 import { bytesOfType } from '../arrays/member.js'
 import { columnsOf, frontOf } from '../arrays/npy-columns.js'
 import { openArrays } from '../arrays/open.js'
 import { namingFile, piecesOf } from '../arrays/read-file.js'
+import { withPath } from '../paths.js'
 
 /** Their arrays are the column `data`, or one of another name, so that several sources stand side by side in a zip. */
 export interface NpyOptions extends ArrayOptions {
@@ -37,8 +37,7 @@ const format: ArrayFormat = {
 }
 
 async function openNpyFiles(json: NpyFilesJson, context: OpenContext): Promise<ArraysManifest> {
-  const { column = 'data', ...files } =
-    typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { column = 'data', ...files } = withPath(json)
   const manifest = await openArrays(format, files, context)
   return column === 'data' ? manifest : named(manifest, column)
 }

@@ -3,7 +3,7 @@ import { either, isObject, object } from '../../core/basics/shape.js'
 import { paths } from '../../core/define/check/paths.js'
 import type { Format } from '../../core/define/format.js'
 import type { PathsJson, SourceJson } from '../../core/define/types.js'
-import { type ArrayFilesJson, type ArrayOptions, rows } from '../arrays/json.js'
+import { type ArrayFilesJson, type ArrayOptions, rows } from '../arrays/manifest.js'
 import { withOptions } from '../paths.js'
 
 export interface NpzTypes {

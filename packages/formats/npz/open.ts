@@ -1,4 +1,5 @@
 /** Opens .npz files: ZIP archives of .npy arrays. Members of other names are columns of bytes. */
+
 import { DecodeError } from '../../core/basics/errors.js'
 import { MOST_HEADER, readNpyFront } from '../../core/basics/npy/front.js'
 import { crc32 } from '../../core/codec/checksum.js'
@@ -6,7 +7,7 @@ import { inflateBeginning } from '../../core/codec/inflate.js'
 import type { SourceKind } from '../../core/source/source.js'
 import { attachArrays } from '../arrays/attach.js'
 import type { ArrayFormat } from '../arrays/index-file.js'
-import type { ArrayFilesJson } from '../arrays/json.js'
+import type { ArrayFilesJson } from '../arrays/manifest.js'
 import { type ArrayType, bytesOfType, type Member } from '../arrays/member.js'
 import { columnsOf, frontOf } from '../arrays/npy-columns.js'
 import { openArrays } from '../arrays/open.js'

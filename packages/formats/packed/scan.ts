@@ -1,5 +1,5 @@
 /** Decompresses a file that is compressed as a whole, once, from its beginning to its end, and makes its seek table. */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
 import type { DataFile } from '../../core/source/find/data-files.js'
 import type { IndexTools } from '../../core/source/index/of-file.js'
 import { scanGzip, scanZlib } from './gzip-scan.js'
@@ -31,7 +31,7 @@ export async function scanPacked(
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new SourceError(`${file} (${codec}) ${error.message}`, { file, cause: error })
+    throw inFile(file, `(${codec}) ${error.message}`, { cause: error })
   }
   return { codec, table }
 }

@@ -1,5 +1,5 @@
 /** The columns of a file, by the names that fields use. */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import type { Present } from '../../core/source/source.js'
 import type { ParquetLeaf } from './structure/schema.js'
 
@@ -47,5 +47,5 @@ export function presentOf(leaves: readonly ParquetLeaf[], nulls: readonly number
 
 /** The error for a column that can't be read. */
 export function refused(file: string, column: string, why: string): SourceError {
-  return new SourceError(`${file}: column "${column}" can't be read: ${why}`, { file })
+  return inFile(file, `: column "${column}" can't be read: ${why}`)
 }

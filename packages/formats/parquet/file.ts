@@ -1,32 +1,23 @@
 /** One Parquet file while a feed runs: which bytes a unit needs for some columns, and how they become columns of the cache. */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import { type ColumnRoom, splitUnit, unitBytesOf } from '../../core/source/columnar/room.js'
 import { type UnitColumn, viewsOf } from '../../core/source/columnar/view.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile } from '../../core/source/index/file.js'
-import type { ByteRange, Column, Present } from '../../core/source/source.js'
+import type { ByteRange, Columns, Present } from '../../core/source/source.js'
 import type { Version } from '../../core/store/store.js'
-import { columnsOf, presentOf } from './columns.js'
+import { attachIndex, type IndexedFile } from '../indexed-files.js'
+import { columnsOf, leafOf, presentOf, refused } from './columns.js'
 import { loadColumn, type PageBytes } from './decode/chunk.js'
 import { BeyondError } from './decode/fixed.js'
-import { type Form, roomOf, sizeOf } from './form.js'
+import { type Form, formOf, roomOf, sizeOf } from './form.js'
 import type { ParquetMeta } from './index.js'
 import type { FileLayout } from './layout.js'
 import type { ParquetLeaf } from './structure/schema.js'
 import { PART_COLUMNS, UNIT_COLUMNS } from './units.js'
-import { type Want, wantOf } from './want.js'
 
-export interface FileManifest {
-  file: string
-  /** Name in ids. */
-  name: string
-  index: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  count: number
+export interface FileManifest extends IndexedFile {
   units: number
-  /** The file as it was when the feed was opened. */
-  was: Version
 }
 
 /** Chunks with a gap of up to this many bytes between them are read at once. */
@@ -49,24 +40,14 @@ export class ParquetFile {
   private readonly unitRows: NumberArray
   /** What every read of the file is compared with. */
   private readonly was: Version
-  /** Looked up by the very array of column names: the engine uses the same one for every row. */
-  private readonly wants = new WeakMap<readonly string[], Want>()
+  private readonly wants = new PerColumns(columns => wantOf(this.manifest.file, this.leaves, columns))
 
   /** `checks`: checksums that pages have are compared. */
   constructor(
     readonly manifest: FileManifest,
     private readonly checks: boolean,
   ) {
-    const { file, was, index: path, checksum } = manifest
-    const index = new IndexFile(path, true)
-    if (index.header.checksum !== checksum) {
-      throw new SourceError(
-        `${file}: its index was rebuilt after the feed was opened: the file has changed, start again`,
-        {
-          file,
-        },
-      )
-    }
+    const { index, was } = attachIndex(manifest)
     this.meta = index.header.meta as unknown as ParquetMeta
     this.leaves = this.meta.leaves
     this.columns = columnsOf(this.leaves)
@@ -77,7 +58,7 @@ export class ParquetFile {
       Object.fromEntries(names.map(name => [name, index.numbers(name)]))
     this.parts = index.has('skip') ? (columns(PART_COLUMNS) as NonNullable<typeof this.parts>) : undefined
     this.unitRows = index.numbers('unitRows')
-    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
+    this.was = was
   }
 
   /** What is read again when rows are selected: the file, its bytes, and what it was. */
@@ -87,7 +68,7 @@ export class ParquetFile {
 
   /** Whether there is anything to read for these columns. */
   needs(columns: readonly string[]): boolean {
-    return this.want(columns).leaves.length > 0
+    return this.wants.of(columns).leaves.length > 0
   }
 
   /** Where the first chunk of a unit begins. */
@@ -96,11 +77,11 @@ export class ParquetFile {
   }
 
   plan(unit: number, columns: readonly string[]): ByteRange[] {
-    return this.ranges(unit, this.want(columns)).ranges
+    return this.ranges(unit, this.wants.of(columns)).ranges
   }
 
   bytes(unit: number, columns: readonly string[]): number {
-    return unitBytesOf(this.rooms(unit, this.want(columns)))
+    return unitBytesOf(this.rooms(unit, this.wants.of(columns)))
   }
 
   load(
@@ -109,7 +90,7 @@ export class ParquetFile {
     into: Uint8Array,
     columns: readonly string[],
   ): Uint8Array[] {
-    const want = this.want(columns)
+    const want = this.wants.of(columns)
     const { ranges, places } = this.ranges(unit, want)
     const rooms = this.rooms(unit, want)
     const split = splitUnit(rooms, into)
@@ -124,15 +105,10 @@ export class ParquetFile {
   }
 
   /** The columns of the row with this number in its unit. */
-  sample(
-    unit: number,
-    row: number,
-    columns: readonly string[],
-    pieces: readonly Uint8Array[],
-  ): Record<string, Column> {
+  sample(unit: number, row: number, columns: readonly string[], pieces: readonly Uint8Array[]): Columns {
     const views = viewsOf(pieces)
-    const { leaves, names } = this.want(columns)
-    const sample: Record<string, Column> = {}
+    const { leaves, names } = this.wants.of(columns)
+    const sample: Columns = {}
     for (const { name, place } of names) {
       const value = views[place].at(row + this.skip(unit, leaves[place]))
       if (value !== undefined) sample[name] = value
@@ -147,7 +123,7 @@ export class ParquetFile {
     pieces: readonly Uint8Array[],
   ): (UnitColumn | undefined)[] {
     const views = viewsOf(pieces)
-    const { leaves, names } = this.want(columns)
+    const { leaves, names } = this.wants.of(columns)
     return columns.map(column => {
       const found = names.find(({ name }) => name === column)
       return found && { view: views[found.place], skip: this.skip(unit, leaves[found.place]) }
@@ -240,13 +216,31 @@ export class ParquetFile {
     }
     return { ranges, places }
   }
+}
 
-  private want(columns: readonly string[]): Want {
-    let want = this.wants.get(columns)
-    if (want === undefined) {
-      want = wantOf(this.manifest.file, this.leaves, columns)
-      this.wants.set(columns, want)
+/** What is read for some columns. */
+interface Want {
+  /** Leaves, in the order in which they are loaded, and their forms. */
+  leaves: number[]
+  forms: Form[]
+  /** Names that were asked for, and which of the leaves each is. */
+  names: { name: string; place: number }[]
+}
+
+/** Columns that the file does not have are left out; those that can't be read are an error. */
+function wantOf(file: string, leaves: readonly ParquetLeaf[], columns: readonly string[]): Want {
+  const want: Want = { leaves: [], forms: [], names: [] }
+  for (const name of columns) {
+    const leaf = leafOf(leaves, name)
+    if (leaf < 0) continue
+    const form = formOf(leaves[leaf])
+    if (typeof form === 'string') throw refused(file, name, form)
+    let place = want.leaves.indexOf(leaf)
+    if (place < 0) {
+      place = want.leaves.push(leaf) - 1
+      want.forms.push(form)
     }
-    return want
+    want.names.push({ name, place })
   }
+  return want
 }

@@ -2,7 +2,7 @@
  * DELTA_BYTE_ARRAY leaves out what a text has in common with the one before it, so that no header says how long the texts are:
  * the lengths are read once, when the file is indexed. Footers are not asked: Arrow's writers count what is left of the texts.
  */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
 import type { ReadAt } from '../../core/source/index/read-at.js'
 import { ChunkLoader } from './decode/chunk.js'
 import { delta, readDelta } from './decode/delta.js'
@@ -75,8 +75,7 @@ export async function measureTexts(
       new ChunkLoader(leaf, measure, room, space, codec, raw, true).load(bytes, start)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      throw new SourceError(`${file}: column "${leaf.name}": ${error.message}: write the file again`, {
-        file,
+      throw inFile(file, `: column "${leaf.name}": ${error.message}: write the file again`, {
         offset: start,
         cause: error,
       })

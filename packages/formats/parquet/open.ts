@@ -2,18 +2,20 @@
  * Opens Parquet files: finds them, finds or builds the index of each (parquet/index.ts), and refuses columns that can't be
  * read. parquet/parquet-source.ts reads them while the feed runs.
  */
+
 import { createHash } from 'node:crypto'
-import { nearest, SourceError } from '../../core/basics/errors.js'
+import { nearest } from '../../core/basics/errors.js'
 import type { WhereJson } from '../../core/define/check/where.js'
 import type { PathsJson } from '../../core/define/types.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { selectedManifest } from '../../core/source/combine/selected.js'
 import { type DataFile, findDataFiles, fixedFolder } from '../../core/source/find/data-files.js'
 import { IndexFile } from '../../core/source/index/file.js'
-import type { IndexFound } from '../../core/source/index/place.js'
-import type { Fingerprint, Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
+import type { Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { indexedFiles } from '../indexed-files.js'
 import { withFiles } from '../pathed/open.js'
+import { withPath } from '../paths.js'
 import { obtainFileIndexes } from '../shared/index-of-files.js'
 import { type Opened, openMany } from '../shared/index-of-source.js'
 import { columnsOf, leafOf, refused } from './columns.js'
@@ -35,10 +37,7 @@ const AT_ONCE = 8
 
 /** Opens the files. With `where`, the manifest is that of a subset: rows that were selected once, here. */
 async function openParquet(json: ParquetJson, context: OpenContext): Promise<Manifest> {
-  const { path, where, checksums } =
-    typeof json === 'string' || Array.isArray(json)
-      ? { path: json, where: undefined, checksums: undefined }
-      : json
+  const { path, where, checksums } = withPath(json)
   using stores = new Stores()
   const opened = await openFiles(path, context, stores)
   const manifest = {
@@ -102,30 +101,12 @@ async function openIndexes(
   const units = indexes.map(({ path, header }) =>
     new IndexFile(path, false, header).numbers('unitRows').slice(),
   )
+  const common = indexedFiles('parquet', files, indexes, 'name files that have rows')
   const manifest: ParquetManifest = {
-    kind: 'parquet',
+    ...common,
     checksums: true,
     partitions: [],
-    fingerprint: fingerprint(files, indexes, metas),
-    stamp: joined(
-      files.map(
-        ({ version }, i) =>
-          `${typeof version === 'string' ? version : version.mtimeMs} ${indexes[i].header.checksum}`,
-      ),
-    ),
-    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
-    files: files.map(({ file, name, version: was }, i) => {
-      const { path: index, header } = indexes[i]
-      return {
-        file,
-        name,
-        index,
-        checksum: header.checksum,
-        count: header.count,
-        units: units[i].length,
-        was,
-      }
-    }),
+    files: common.files.map((file, i) => ({ ...file, units: units[i].length })),
     columns,
     unitStarts: startsOf(units),
     classes: Object.assign({}, ...metas.map(({ classes }) => classes)),
@@ -174,28 +155,6 @@ function checkWanted(
       )
     })
   }
-}
-
-function fingerprint(
-  files: readonly DataFile[],
-  indexes: readonly IndexFound[],
-  metas: readonly ParquetMeta[],
-): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = files.map(({ name, bytes }, i) => {
-    const { count } = indexes[i].header
-    hash.update(`${name}\n${count}\n${metas[i].digest}\n`)
-    return { name, count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(
-      `no row in ${files.map(({ file }) => file).join(', ')}: name files that have rows`,
-      {
-        file: files[0].file,
-      },
-    )
-  return { kind: 'parquet', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 export const parquet: SourceKind<ParquetJson> = {

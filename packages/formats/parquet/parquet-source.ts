@@ -3,7 +3,7 @@ import { lastAtMost } from '../../core/basics/search.js'
 import type { UnitColumn } from '../../core/source/columnar/view.js'
 import type {
   ByteRange,
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Leaf,
@@ -12,7 +12,8 @@ import type {
   Pieces,
   Present,
 } from '../../core/source/source.js'
-import { OpenIndexes } from '../shared/file-rows.js'
+import { RowsOfFiles } from '../rows-of-files.js'
+import { FileRows, OpenIndexes } from '../shared/file-rows.js'
 import { UnitRefs } from '../shared/unit-refs.js'
 import { type FileManifest, ParquetFile } from './file.js'
 import { layoutOf } from './layout.js'
@@ -32,60 +33,31 @@ export interface ParquetManifest extends Manifest {
   classes: Record<string, string[]>
 }
 
-export class ParquetSource implements Leaf {
-  readonly count: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
+export class ParquetSource extends RowsOfFiles implements Leaf {
   readonly unitStarts: Float64Array
-  readonly indexed: readonly string[]
+  override readonly indexed: readonly string[]
+  protected override readonly fileColumn = 'file'
   readonly asInUnits = true
-  /** First row and first unit of each file, and their number at the end. */
-  private readonly starts: Float64Array
+  /** First unit of each file, and their number at the end. */
   private readonly firstUnits: Float64Array
   private readonly files: OpenIndexes<ParquetFile>
-  /** Where the last row was found: the next is mostly there too. */
-  private last = 0
   private readonly refs = new UnitRefs(this)
 
   constructor(private readonly manifest: ParquetManifest) {
     const { files } = manifest
-    this.starts = new Float64Array(files.length + 1)
-    this.firstUnits = new Float64Array(files.length + 1)
-    files.forEach(({ count, units }, i) => {
-      this.starts[i + 1] = this.starts[i] + count
-      this.firstUnits[i + 1] = this.firstUnits[i] + units
-    })
-    this.count = this.starts[files.length]
-    this.columns = manifest.columns
+    super(files, manifest.columns)
+    this.firstUnits = new FileRows(files.map(({ units }) => units)).starts
     this.indexed = ['key', 'file', ...manifest.partitions.map(({ name }) => name)]
-    this.runs = this.starts.filter((_, i) => i < files.length && files[i].count > 0)
     this.unitStarts = new Float64Array(manifest.unitStarts)
     this.files = new OpenIndexes(files.length, i => new ParquetFile(files[i], manifest.checksums))
   }
 
-  id(row: number): string {
-    this.locate(row)
-    return `${this.manifest.files[this.last].name}:${row - this.starts[this.last]}`
+  protected override keyOf(name: string): string {
+    return name.replace(/\.(parquet|pq)(?=#\d+$|$)/i, '')
   }
 
-  key(row: number): string {
-    this.locate(row)
-    const { name } = this.manifest.files[this.last]
-    return `${name.replace(/\.(parquet|pq)(?=#\d+$|$)/i, '')}:${row - this.starts[this.last]}`
-  }
-
-  index(name: string): IndexColumn | undefined {
-    const reported = this.ofFolders(name)
-    if (reported !== undefined) return reported
-    if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name !== 'file') return undefined
-    return {
-      type: 'string',
-      at: row => {
-        this.locate(row)
-        return this.manifest.files[this.last].name
-      },
-    }
+  override index(name: string): IndexColumn | undefined {
+    return this.ofFolders(name) ?? super.index(name)
   }
 
   /** A column that folders tell. */
@@ -96,12 +68,15 @@ export class ParquetSource implements Leaf {
 
   where(row: number): { file: string; offset: number } {
     const file = this.fileOf(row)
-    return { file: file.manifest.file, offset: file.offset(this.unitOf(row) - this.firstUnits[this.last]) }
+    return {
+      file: file.manifest.file,
+      offset: file.offset(this.unitOf(row) - this.firstUnits[this.rows.file]),
+    }
   }
 
   present(row: number): Present {
     const { present } = this.fileOf(row)
-    const reported = this.manifest.partitions.filter(({ values }) => values[this.last] !== null)
+    const reported = this.manifest.partitions.filter(({ values }) => values[this.rows.file] !== null)
     return reported.length === 0
       ? present
       : { ...present, columns: [...present.columns, ...reported.map(({ name }) => name)] }
@@ -142,15 +117,20 @@ export class ParquetSource implements Leaf {
     return file.load(own, pieces, into, columns)
   }
 
-  sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { units }: Pieces): Columns {
     const file = this.fileOf(row)
-    let sample: Record<string, Column> = {}
+    let sample: Columns = {}
     if (units.length > 0) {
       const unit = this.unitOf(row)
-      sample = file.sample(unit - this.firstUnits[this.last], row - this.unitStarts[unit], columns, units[0])
+      sample = file.sample(
+        unit - this.firstUnits[this.rows.file],
+        row - this.unitStarts[unit],
+        columns,
+        units[0],
+      )
     }
     for (const { name, values } of this.manifest.partitions) {
-      const value = values[this.last]
+      const value = values[this.rows.file]
       if (value !== null && columns.includes(name)) sample[name] = value
     }
     return sample
@@ -167,11 +147,11 @@ export class ParquetSource implements Leaf {
 
   /** The files, each with its first row and units. */
   *eachFile(): Generator<{ file: ParquetFile; rows: [number, number]; units: [number, number] }> {
-    const { starts, firstUnits } = this
+    const { rows, firstUnits } = this
     for (let i = 0; i < this.manifest.files.length; i++)
       yield {
         file: this.file(i),
-        rows: [starts[i], starts[i + 1]],
+        rows: [rows.starts[i], rows.starts[i + 1]],
         units: [firstUnits[i], firstUnits[i + 1]],
       }
   }
@@ -181,8 +161,8 @@ export class ParquetSource implements Leaf {
   }
 
   private numberOf(row: number): number {
-    this.locate(row)
-    return this.last
+    this.rows.locate(row)
+    return this.rows.file
   }
 
   private file(i: number): ParquetFile {
@@ -191,19 +171,17 @@ export class ParquetSource implements Leaf {
 
   /** The unit that holds a row of the file that was located. */
   private unitOf(row: number): number {
-    return lastAtMost(this.unitStarts, row, this.firstUnits[this.last], this.firstUnits[this.last + 1] - 1)
+    return lastAtMost(
+      this.unitStarts,
+      row,
+      this.firstUnits[this.rows.file],
+      this.firstUnits[this.rows.file + 1] - 1,
+    )
   }
 
   /** The file that a unit is of, and its number there. */
   private ownUnit(unit: number): [ParquetFile, number] {
     const i = lastAtMost(this.firstUnits, unit, 0, this.firstUnits.length - 2)
     return [this.file(i), unit - this.firstUnits[i]]
-  }
-
-  /** Sets `last` to the file that holds a row. */
-  private locate(row: number): void {
-    const { starts } = this
-    if (row >= starts[this.last] && row < starts[this.last + 1]) return
-    this.last = lastAtMost(starts, row, 0, starts.length - 2)
   }
 }

@@ -16,7 +16,7 @@ import {
 import { RowCollector, type Selection } from '../../core/source/combine/selected.js'
 import type { ReadAt } from '../../core/source/index/read-at.js'
 import { RowReader } from '../../core/source/row-reader.js'
-import type { Column, OnProgress } from '../../core/source/source.js'
+import type { Column, Columns, OnProgress } from '../../core/source/source.js'
 import { readRange } from '../../core/store/access.js'
 import { Reader } from '../../core/store/reader.js'
 import type { Stores } from '../../core/store/stores.js'
@@ -24,11 +24,12 @@ import { leafOf } from './columns.js'
 import type { ParquetFile } from './file.js'
 import { formOf } from './form.js'
 import type { ParquetSource } from './parquet-source.js'
-import { mayMatch } from './statistics.js'
 import { type Footer, parseFooter, readFooterBytes } from './structure/footer.js'
-import { type PageBounds, readPageBounds } from './structure/page-bounds.js'
+import { readOffsetIndex } from './structure/pages.js'
+import type { ParquetLeaf } from './structure/schema.js'
+import { Thrift } from './structure/thrift.js'
 
-type Sample = Readonly<Record<string, Column>>
+type Sample = Readonly<Columns>
 
 export async function selectRows(
   source: ParquetSource,
@@ -196,4 +197,116 @@ class PagesOfGroups {
       throw error
     }
   }
+}
+
+type Bound = number | string | boolean | null
+
+/** False only where no value can meet the condition. Statistics that are missing, or not understood, say nothing. */
+export function mayMatch(
+  leaf: ParquetLeaf,
+  condition: ConditionJson,
+  { min, max }: { min?: Uint8Array; max?: Uint8Array },
+): boolean {
+  if (min === undefined || max === undefined) return true
+  const form = formOf(leaf)
+  if (typeof form === 'string' || form.change === 'decimal' || form.change === 'int96' || leaf.repetition > 0)
+    return true
+  if (form.items === 'text') return textMayMatch(condition, min, max)
+  const [least, most] = [numberOf(leaf, min), numberOf(leaf, max)]
+  if (least === undefined || most === undefined || !(least <= most)) return true
+  const isInside = (bound: Bound): boolean =>
+    bound === null || typeof bound === 'string' || (Number(bound) >= least && Number(bound) <= most)
+  if (Array.isArray(condition)) return condition.some(isInside)
+  if (condition === null || typeof condition !== 'object') return isInside(condition)
+  return Object.entries(condition).every(([sign, given]) => {
+    if (given === null || typeof given === 'string') return true
+    const bound = Number(given)
+    if (sign === '>') return most > bound
+    if (sign === '>=') return most >= bound
+    if (sign === '<') return least < bound
+    if (sign === '<=') return least <= bound
+    return sign !== '=' || isInside(bound)
+  })
+}
+
+/** Texts are ordered by their bytes here, and by UTF-16 where conditions are tested: only equal ones are looked for. */
+function textMayMatch(condition: ConditionJson, min: Uint8Array, max: Uint8Array): boolean {
+  const isInside = (bound: Bound): boolean => {
+    if (bound === null) return true
+    const bytes = Buffer.from(String(bound))
+    return Buffer.compare(bytes, min) >= 0 && Buffer.compare(bytes, max) <= 0
+  }
+  if (Array.isArray(condition)) return condition.some(isInside)
+  if (condition === null || typeof condition !== 'object') return isInside(condition)
+  return condition['='] === undefined || isInside(condition['='])
+}
+
+/** A value of the statistics: PLAIN, in little-endian. */
+function numberOf({ physical, logical }: ParquetLeaf, bytes: Uint8Array): number | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const isUnsigned = logical?.kind === 'integer' && logical.signed === false
+  if (physical === 'INT32' && bytes.length === 4)
+    return isUnsigned ? view.getUint32(0, true) : view.getInt32(0, true)
+  if (physical === 'INT64' && bytes.length === 8)
+    return Number(isUnsigned ? view.getBigUint64(0, true) : view.getBigInt64(0, true))
+  if (physical === 'FLOAT' && bytes.length === 4) return view.getFloat32(0, true)
+  if (physical === 'DOUBLE' && bytes.length === 8) return view.getFloat64(0, true)
+  return physical === 'BOOLEAN' && bytes.length === 1 ? bytes[0] : undefined
+}
+
+/** Where the two indexes of a chunk's pages lie: offsets and bounds. A length of 0: there is none. */
+export interface PageIndexes {
+  pagesAt: number
+  pagesLength: number
+  boundsAt: number
+  boundsLength: number
+}
+
+/** One page: the rows that it has, counted in its row group, and its bounds; none where all of its values are null. */
+interface PageBounds {
+  from: number
+  to: number
+  bounds?: { min: Uint8Array; max: Uint8Array }
+}
+
+/** The pages of a chunk without lists, in a row group of so many rows; undefined where the file does not tell. */
+export async function readPageBounds(
+  { pagesAt, pagesLength, boundsAt, boundsLength }: PageIndexes,
+  rows: number,
+  read: ReadAt,
+): Promise<PageBounds[] | undefined> {
+  if (pagesLength === 0 || boundsLength === 0) return undefined
+  const starts = [...(await readOffsetIndex({ pagesAt, pagesLength }, read)).values(), rows]
+  const bytes = Buffer.allocUnsafe(boundsLength)
+  await read(bytes, boundsAt)
+  const { nulls, min, max } = parseBounds(bytes)
+  const count = starts.length - 1
+  const isWhole = starts[0] === 0 && starts.every((row, i) => i === 0 || row > starts[i - 1])
+  if (!isWhole || [nulls, min, max].some(list => list.length !== count)) return undefined
+  return nulls.map((isNull, i) => ({
+    from: starts[i],
+    to: starts[i + 1],
+    ...(!isNull && { bounds: { min: min[i], max: max[i] } }),
+  }))
+}
+
+function parseBounds(bytes: Uint8Array): { nulls: boolean[]; min: Uint8Array[]; max: Uint8Array[] } {
+  const thrift = new Thrift(bytes)
+  const nulls: boolean[] = []
+  const min: Uint8Array[] = []
+  const max: Uint8Array[] = []
+  const outer = thrift.enter()
+  for (let id = thrift.field(); id !== 0; id = thrift.field()) {
+    if (id < 1 || id > 3) {
+      thrift.skip()
+      continue
+    }
+    const count = thrift.list()
+    for (let i = 0; i < count; i++) {
+      if (id === 1) nulls.push(thrift.element())
+      else (id === 2 ? min : max).push(thrift.binary())
+    }
+  }
+  thrift.leave(outer)
+  return { nulls, min, max }
 }

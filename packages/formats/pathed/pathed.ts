@@ -3,13 +3,13 @@
  * where a row has no bytes, its path leads to the file. Which files there are was looked up when the feed was opened
  * (pathed/open.ts). Not to be written in a definition: `openSource` makes it.
  */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile, SourceError } from '../../core/basics/errors.js'
 import { folderOf, withoutSlash } from '../../core/source/find/names.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
+import { attachedIndex, type TextColumn } from '../../core/source/index/file.js'
 import type {
   ByteRange,
-  Column,
+  Columns,
   Manifest,
   Need,
   Pieces,
@@ -74,7 +74,7 @@ class PathedSource extends SourceWrapper {
     epoch: number,
     columns: readonly string[],
     { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  ): Columns {
     const own = this.files.filter(({ name }) => columns.includes(name))
     const read = own.filter(files => files.has(row))
     const below = ranges.length - read.length
@@ -98,12 +98,7 @@ class ColumnFiles {
 
   constructor(private readonly column: PathedColumn) {
     const { name, path, checksum } = column
-    const index = new IndexFile(path, true)
-    if (index.header.checksum !== checksum)
-      throw new SourceError(
-        `${path} was rebuilt after the feed was opened: the data have changed, start again`,
-        { file: path },
-      )
+    const index = attachedIndex(path, checksum)
     this.name = name
     this.sizes = index.numbers('size')
     this.names = index.text('file')
@@ -122,9 +117,9 @@ class ColumnFiles {
     const file = this.names.at(row)
     const folder = folderOf(table)
     if (!isWithin(file, [folder, this.column.root ?? folder]))
-      throw new SourceError(
-        `${this.index.path} names ${file}, which leads out of ${folder}: remove the index, it is made anew`,
-        { file: this.index.path },
+      throw inFile(
+        this.index.path,
+        `names ${file}, which leads out of ${folder}: remove the index, it is made anew`,
       )
     const was: Version = this.versions?.at(row) ?? { size, mtimeMs: this.times![row], index: this.index }
     return { file, offset: 0, length: size, was }

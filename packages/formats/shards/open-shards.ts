@@ -1,13 +1,16 @@
 /** Finds the shards that an index.json names, and reads the offsets of those that are not compressed. */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import { joined } from '../../core/source/combine/combined.js'
 import { findDataFiles, patternsOf } from '../../core/source/find/data-files.js'
 import { folderOf, resolveName } from '../../core/source/find/names.js'
+import type { Fingerprint } from '../../core/source/source.js'
 import { ASKED_AT_ONCE, readRange, readWhole, statOf } from '../../core/store/access.js'
 import { isMissing, type Stat } from '../../core/store/store.js'
 import type { Stores } from '../../core/store/stores.js'
+import type { Shard } from './manifest.js'
 import { checkTable } from './shard-source.js'
 
 /** Bytes of an index.json: some millions of shards. */
@@ -43,13 +46,10 @@ export async function findIndexes(
     try {
       json = JSON.parse(text)
     } catch (cause) {
-      throw new SourceError(`${file} is no JSON: ${(cause as Error).message}: copy or write it again`, {
-        file,
-        cause,
-      })
+      throw inFile(file, `is no JSON: ${(cause as Error).message}: copy or write it again`, { cause })
     }
     if (typeof json !== 'object' || json === null)
-      throw new SourceError(`${file} is no index of ${source}: it should be an object`, { file })
+      throw inFile(file, `is no index of ${source}: it should be an object`)
     const prefix = files.length === 1 ? '' : name.replace(/[^/]*$/, '')
     const digest = createHash('sha256').update(text).digest('hex')
     indexes.push({ file, folder: folderOf(file), prefix, json: json as Record<string, unknown>, digest })
@@ -65,10 +65,7 @@ export function shardFile({ file, folder }: FoundIndex, name: unknown): string {
     !/^[/~]|\\|\0|:\/\/|^file:/.test(name) &&
     !name.split('/').some(part => part === '..' || part === '.' || part === '')
   if (!right)
-    throw new SourceError(
-      `${file} names a shard ${JSON.stringify(name)}: it should be a file below its own folder`,
-      { file },
-    )
+    throw inFile(file, `names a shard ${JSON.stringify(name)}: it should be a file below its own folder`)
   return resolveName(folder, name as string)
 }
 
@@ -96,10 +93,10 @@ export function missingShard(file: string, index: string): SourceError {
   })
 }
 
-export function wrongSize(file: string, index: string, bytes: number, reported: number): SourceError {
-  return new SourceError(
-    `${file} has ${bytes} bytes, ${index} says ${reported}: the shard is cut short, or the index is old`,
-    { file },
+export function wrongSize(file: string, index: string, bytes: number, told: number): SourceError {
+  return inFile(
+    file,
+    `has ${bytes} bytes, ${index} says ${told}: the shard is cut short, or the index is old`,
   )
 }
 
@@ -127,10 +124,7 @@ export async function readTables(stores: Stores, shards: readonly TableOf[]): Pr
   const words = shards.reduce((sum, { count }) => sum + count + 1, 0)
   for (const { file, count, bytes } of shards)
     if (4 * (count + 2) > bytes)
-      throw new SourceError(
-        `${file} has ${bytes} bytes, too few for the ${count} samples that index.json tells of`,
-        { file },
-      )
+      throw inFile(file, `has ${bytes} bytes, too few for the ${count} samples that index.json tells of`)
   const table = new SharedArrayBuffer(4 * words)
   await forShards(shards, async ({ file, count, bytes, was, table: at }) => {
     const head = Buffer.allocUnsafeSlow(4 * (count + 2))
@@ -143,4 +137,27 @@ export async function readTables(stores: Stores, shards: readonly TableOf[]): Pr
     new Uint8Array(table, 4 * at, 4 * (count + 1)).set(head.subarray(4))
   })
   return table
+}
+
+/** Gives each shard its place in the table of offsets. */
+export function placeTables(shards: readonly Shard[]): void {
+  let at = 0
+  for (const shard of shards) {
+    shard.table = at
+    at += shard.count + 1
+  }
+}
+
+/** The fingerprint of shards; `form` is what decides their rows besides. Where there is none, `none` says why. */
+export function shardsPrint(
+  kind: string,
+  form: unknown,
+  parts: NonNullable<Fingerprint['parts']>,
+  none: () => SourceError,
+): Fingerprint {
+  const hash = createHash('sha256').update(JSON.stringify(form))
+  for (const { name, count, bytes } of parts) hash.update(`${name}\n${count}\n${bytes}\n`)
+  const count = parts.reduce((sum, part) => sum + part.count, 0)
+  if (count === 0) throw none()
+  return { kind, count, digest: hash.digest('hex').slice(0, 32), parts }
 }

@@ -1,59 +1,87 @@
 /** Samples of shards while a feed runs: where each lies, in its file or in a unit. What is in one, its kind of source says. */
 import { DecodeError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
+import { lastAtMost } from '../../core/basics/search.js'
 import { decompressInto } from '../../core/codec/codec.js'
 import type { Layout } from '../../core/source/layout.js'
-import type { ByteRange, Column, IndexColumn, Leaf, Need, Pieces, Source } from '../../core/source/source.js'
-import { fileKey } from '../shared/file-key.js'
-import { FileRows } from '../shared/file-rows.js'
+import type { ByteRange, Columns, Leaf, Need, Pieces } from '../../core/source/source.js'
+import { RowsOfFiles } from '../rows-of-files.js'
 import { UnitRefs } from '../shared/unit-refs.js'
 import type { ShardManifest, Unit } from './manifest.js'
+import type { Decoder } from './values.js'
 
-export abstract class ShardSource implements Source {
-  readonly count: number
-  readonly columns: readonly string[]
-  readonly runs: Float64Array
-  readonly indexed = ['key', 'shard']
+/** A wanted column: which part of a sample it is, and how that is read. */
+export interface Wanted {
+  place: number
+  decode: Decoder
+}
+
+export abstract class ShardSource extends RowsOfFiles {
   readonly unitStarts?: Float64Array
-  protected readonly rows: FileRows
   private readonly table: Uint32Array
   private readonly refs = new UnitRefs(this as unknown as Leaf)
+  /** For each form of samples. */
+  private readonly wanted = new PerColumns(columns =>
+    this.sizes.map((_, form) =>
+      columns.flatMap(name => {
+        const found = this.find(form, name)
+        return found === undefined ? [] : [{ name, ...found }]
+      }),
+    ),
+  )
+  private readonly ends: number[] = []
 
-  constructor(private readonly manifest: ShardManifest) {
+  /**
+   * A sample is a size (u32) for each part whose size varies, then the parts. `sizes` has them for each form that samples have, 0 where
+   * one varies; none where all of a sample is one part. `formOf`: the form of each shard's samples.
+   */
+  constructor(
+    private readonly manifest: ShardManifest,
+    private readonly sizes: readonly (readonly number[])[],
+    private readonly formOf?: readonly number[],
+  ) {
     const { shards, units, columns, table } = manifest
-    this.rows = new FileRows(shards.map(({ count }) => count))
-    this.count = this.rows.count
-    this.runs = this.rows.runs
-    this.columns = columns
+    super(shards, columns)
     this.table = new Uint32Array(table)
     if (units)
       this.unitStarts = Float64Array.from(units, ({ shard, first }) => this.rows.starts[shard] + first)
   }
 
+  /** A column of the samples of a form; undefined where they have none of that name. */
+  protected abstract find(form: number, name: string): Wanted | undefined
+
   /** The wanted columns of a sample of a shard. */
-  protected abstract decode(
-    shard: number,
-    bytes: Uint8Array,
-    columns: readonly string[],
-  ): Record<string, Column>
-
-  id(row: number): string {
-    const at = this.rows.locate(row)
-    return `${this.manifest.shards[this.rows.file].name}:${at}`
-  }
-
-  key(row: number): string {
-    const at = this.rows.locate(row)
-    return `${fileKey(this.manifest.shards[this.rows.file].name)}:${at}`
-  }
-
-  index(name: string): IndexColumn | undefined {
-    if (name === 'key') return { type: 'string', at: row => this.key(row) }
-    if (name !== 'shard') return undefined
-    const shard = (row: number): string => {
-      this.rows.locate(row)
-      return this.manifest.shards[this.rows.file].name
+  private decode(shard: number, bytes: Uint8Array, columns: readonly string[]): Columns {
+    const form = this.formOf?.[shard] ?? 0
+    const wanted = this.wanted.of(columns)[form]
+    this.measure(this.sizes[form], bytes)
+    const out: Columns = {}
+    for (const { name, place, decode } of wanted) {
+      const value = decode(bytes.subarray(this.ends[place], this.ends[place + 1]))
+      if (value !== undefined) out[name] = value
     }
-    return { type: 'string', at: shard }
+    return out
+  }
+
+  /** Sets `ends` to where each part begins, and the last ends. */
+  private measure(sizes: readonly number[], bytes: Uint8Array): void {
+    const { ends } = this
+    let head = 0
+    for (const size of sizes) if (size === 0) head += 4
+    if (head > bytes.length) throw tooShort(bytes.length, head)
+    let [at, end] = [0, sizes.length === 0 ? bytes.length : head]
+    ends[0] = head
+    ends[1] = end
+    for (let i = 0; i < sizes.length; i++) {
+      let size = sizes[i]
+      if (size === 0) {
+        size = word(bytes, at)
+        at += 4
+      }
+      end += size
+      ends[i + 1] = end
+    }
+    if (end > bytes.length) throw tooShort(bytes.length, end)
   }
 
   where(row: number): { file: string; offset: number } {
@@ -99,12 +127,7 @@ export abstract class ShardSource implements Source {
     return [loaded]
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {
     if (columns.length === 0) return {}
     const at = this.rows.locate(row)
     const shard = this.rows.file
@@ -135,15 +158,7 @@ export abstract class ShardSource implements Source {
   }
 
   private unitOf(row: number): number {
-    const starts = this.unitStarts!
-    let low = 0
-    let high = starts.length
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (starts[middle] <= row) low = middle
-      else high = middle
-    }
-    return low
+    return lastAtMost(this.unitStarts!, row)
   }
 }
 
@@ -161,6 +176,13 @@ function unpacked(codec: Unit['codec'] & string, packed: Uint8Array, into: Uint8
 
 function word(bytes: Uint8Array, at: number): number {
   return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0
+}
+
+function tooShort(bytes: number, needed: number): DecodeError {
+  return new DecodeError(
+    `the sample has ${bytes} bytes, its columns need ${needed}: the shard is damaged, or its index.json belongs to another; ` +
+      'copy or write them again',
+  )
 }
 
 /** Refuses a shard whose offsets don't ascend within it. */

@@ -6,8 +6,7 @@
 import { lstatSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { SourceError } from '../../core/basics/errors.js'
-import { commonFolder } from '../../core/source/find/common-folder.js'
-import { folderOf, prefixOf, resolveName, withoutSlash } from '../../core/source/find/names.js'
+import { commonFolder, folderOf, prefixOf, resolveName, withoutSlash } from '../../core/source/find/names.js'
 import { schemeOf } from '../../core/store/stores.js'
 
 /** Where names may lead: full names of folders. */

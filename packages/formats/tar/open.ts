@@ -2,17 +2,14 @@
  * Opens tar shards in WebDataset's form: finds them, finds or builds the index of each (tar/index.ts), and tells the user
  * what may be wrong with them. tar/tar-source.ts reads them while the feed runs.
  */
-import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
-import { joined } from '../../core/source/combine/combined.js'
-import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
-import type { Version } from '../../core/store/store.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
+import { IndexFile } from '../../core/source/index/file.js'
+import type { OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { indexedFiles } from '../indexed-files.js'
 import { type Opened, openMany } from '../shared/index-of-source.js'
 import { indexShards, type ShardIndex, type ShardMeta } from './index.js'
-import type { TarJson } from './paths.js'
-import { findShards, type ShardPath } from './paths.js'
-import { scatteredIn } from './scattered.js'
+import { findShards, type ShardPath, type TarJson } from './paths.js'
 import { type TarManifest, TarSource } from './tar-source.js'
 
 /** A shard with more extensions than this has keys with dots rather than so many columns. */
@@ -42,25 +39,15 @@ async function openIndexes(
     const scattered = context.notice && scatteredIn(shard.file, indexes[i].path)
     if (scattered !== undefined) context.notice?.(scattered)
   })
+  const { files, ...common } = indexedFiles('tar', shards, indexes, 'members need names like "key.jpg"')
   const manifest: TarManifest = {
-    kind: 'tar',
-    fingerprint: fingerprint(shards, indexes),
-    stamp: joined(shards.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
-    indexBytes: indexes.reduce((sum, index) => sum + index.header.bytes, 0),
-    shards: shards.map(({ file, name, version: was }, i) => {
-      const { path, header } = indexes[i]
-      return { file, name, index: path, checksum: header.checksum, count: header.count, was }
-    }),
+    ...common,
+    shards: files,
     columns: [...new Set(indexes.flatMap(({ meta }) => meta.columns))],
     indexed: indexedColumns(indexes),
     most: context.most ?? {},
   }
   return { manifest, indexes }
-}
-
-/** What tells that a shard was written again. */
-function timeOf(version: Version): string | number {
-  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 function refusePickles(wanted: readonly string[]): void {
@@ -76,10 +63,10 @@ function refusePickles(wanted: readonly string[]): void {
 
 function checkCount({ file, expected }: ShardPath, { header }: ShardIndex): void {
   if (expected?.samples === undefined || expected.samples === header.count) return
-  throw new SourceError(
-    `${file} has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
+  throw inFile(
+    file,
+    `has ${header.count} samples, ${expected.list} says ${expected.samples}: the shard is cut short, ` +
       'or the list is old',
-    { file },
   )
 }
 
@@ -95,25 +82,6 @@ function dottedKeys({ file }: ShardPath, { header, meta }: ShardIndex): string {
     `${file} has ${header.columns.extensions.length} different extensions, such as "${meta.columns[0]}": a key ends ` +
     'at the first dot of the name; pack again with keys that have none'
   )
-}
-
-function fingerprint(shards: readonly ShardPath[], indexes: readonly ShardIndex[]): Fingerprint {
-  const hash = createHash('sha256')
-  const parts = shards.map(({ name, bytes }, i) => {
-    const { header, meta } = indexes[i]
-    hash.update(`${name}\n${header.count}\n${meta.digest}\n`)
-    return { name, count: header.count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0) {
-    throw new SourceError(
-      `no sample in ${shards.map(({ file }) => file).join(', ')}: members need names like "key.jpg"`,
-      {
-        file: shards[0].file,
-      },
-    )
-  }
-  return { kind: 'tar', count, digest: hash.digest('hex').slice(0, 32), parts }
 }
 
 /** Columns of which every shard that has them holds every value; numbers only if they are numbers everywhere. */
@@ -138,4 +106,34 @@ export const tar: SourceKind<TarJson> = {
     using stores = new Stores()
     return (await findShards(json, root, stores)).map(({ file }) => file)
   },
+}
+
+/**
+ * Finds samples whose members are not adjacent in their shard: `tar` writes them so from a folder that it does not sort. Each
+ * piece counts as a sample of its own, so labels are lost, and there are more samples than there should be.
+ */
+
+/** What to tell about a shard; undefined where all is well. Pieces of one sample have no extension in common. */
+function scatteredIn(file: string, indexPath: string): string | undefined {
+  const index = new IndexFile(indexPath)
+  if (!index.has('repeat')) return undefined
+  const [keys, hashes, repeats] = [index.text('key'), index.numbers('keyHash'), index.numbers('repeat')]
+  const [starts, extensions] = [index.numbers('start'), index.numbers('extension')]
+  const repeated = new Set(hashes.filter((_, row) => repeats[row] > 0))
+  const first = new Map<string, Set<number>>()
+  const scattered = new Set<string>()
+  hashes.forEach((hash, row) => {
+    if (!repeated.has(hash)) return
+    const key = keys.at(row)
+    const own = extensions.subarray(starts[row], starts[row + 1])
+    const before = first.get(key)
+    if (before === undefined) first.set(key, new Set(own))
+    else if (own.every(extension => !before.has(extension))) scattered.add(key)
+  })
+  if (scattered.size === 0) return undefined
+  const [such] = scattered
+  return (
+    `${file}: the members of ${scattered.size} of its samples (such as "${such}") are not adjacent, so each piece counts as a ` +
+    'sample: write it again sorted by name (tar --sort=name)'
+  )
 }

@@ -1,7 +1,8 @@
 /**
  * Finds the shards that a tar source names (find/data-files.ts), and those that the shard lists of wids (`shards.json`) name.
  */
-import { SourceError } from '../../core/basics/errors.js'
+
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import {
   type DataFile,
@@ -15,6 +16,7 @@ import {
 import { folderOf, resolveFolder, resolveName } from '../../core/source/find/names.js'
 import { readWhole } from '../../core/store/access.js'
 import type { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { boundName, leadsOut } from '../shared/within.js'
 
 /** `root`: where the shards that a shard list names may lie, besides the folder of the list. */
@@ -41,8 +43,7 @@ const MOST_LIST = 16 << 20
 
 export async function findShards(json: TarJson, root: string, stores: Stores): Promise<ShardPath[]> {
   const wanted: Named[] = []
-  const plain = typeof json === 'string' || Array.isArray(json)
-  const { path, root: given } = plain ? { path: json, root: undefined } : json
+  const { path, root: given } = withPath(json)
   const listRoot = given === undefined ? undefined : resolveFolder(root, given)
   for (const pattern of patternsOf(path)) {
     for (const found of await expandPattern(pattern, resolveName(root, unpiped(pattern)), stores, WORDS)) {
@@ -68,10 +69,10 @@ function unpiped(pattern: string): string {
 /** Whether a file is a shard rather than a list of shards. */
 function isShard(file: string): boolean {
   if (/\.(tar\.gz|tgz|tar\.zst|tar\.bz2|tar\.xz)$/i.test(file)) {
-    throw new SourceError(
-      `${file} is compressed as a whole, so its samples can't be read one by one: unpack it ` +
+    throw inFile(
+      file,
+      `is compressed as a whole, so its samples can't be read one by one: unpack it ` +
         '(`gunzip -k`, `unzstd`, …) and name the .tar; single members may be compressed (`x.json.gz`)',
-      { file },
     )
   }
   return !file.endsWith('.json')
@@ -86,9 +87,9 @@ async function widsShards(
 ): Promise<Named[]> {
   const { bytes } = await statNamed({ file: list, pattern }, stores, WORDS)
   if (bytes > MOST_LIST) {
-    throw new SourceError(
-      `${list} has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
-      { file: list },
+    throw inFile(
+      list,
+      `has ${bytes} bytes: a shard list of wids has ${MOST_LIST} at most; name the shards by a pattern`,
     )
   }
   const text = (await readWhole(stores, list, MOST_LIST)).toString()
@@ -96,7 +97,7 @@ async function widsShards(
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw new SourceError(`${list} is no JSON: ${(error as Error).message}`, { file: list, cause: error })
+    throw inFile(list, `is no JSON: ${(error as Error).message}`, { cause: error })
   }
   const right = (entry: Entry | null): boolean =>
     typeof entry?.url === 'string' &&
@@ -104,11 +105,9 @@ async function widsShards(
     isCount(entry.nsamples) &&
     isCount(entry.filesize)
   if (!Array.isArray(json?.shardlist) || !json.shardlist.every(right)) {
-    throw new SourceError(
-      `${list} is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}], counts being whole numbers`,
-      {
-        file: list,
-      },
+    throw inFile(
+      list,
+      'is no shard list of wids: it needs "shardlist": [{"url": …, "nsamples": …}], counts being whole numbers',
     )
   }
   const bounds = { folder: folderOf(list), root }
@@ -129,9 +128,9 @@ async function widsShards(
 
 function checkBytes({ file, bytes, expected }: ShardPath): void {
   if (expected?.bytes === undefined || expected.bytes === bytes) return
-  throw new SourceError(
-    `${file} has ${bytes} bytes, ${expected.list} says ${expected.bytes}: the shard is cut short, or the list is old`,
-    { file },
+  throw inFile(
+    file,
+    `has ${bytes} bytes, ${expected.list} says ${expected.bytes}: the shard is cut short, or the list is old`,
   )
 }
 

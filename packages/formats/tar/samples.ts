@@ -3,8 +3,9 @@
  * first dot, its extension the rest in lower case; adjacent members of one key are one sample. The result is the columns of
  * the shard's index.
  */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import { type ColumnBuilder, NumberBuilder, TextBuilder } from '../../core/source/index/columns.js'
 import { hashKey } from '../../core/source/index/key-hash.js'
 import { KeySet } from '../shared/key-set.js'
@@ -170,10 +171,11 @@ export class SampleColumns implements TarSink {
   private refuseRepetition(extension: number, name: string, member: string, offset: number): void {
     const column = this.columnNumber[extension]
     if (this.lastRow[column] === this.count - 1) {
-      throw new SourceError(
-        `${this.file}: sample "${this.key}" has a second member "${name}": "${member}" at byte ${offset}; ` +
+      throw inFile(
+        this.file,
+        `: sample "${this.key}" has a second member "${name}": "${member}" at byte ${offset}; ` +
           'members of one sample must have different extensions',
-        { file: this.file, offset },
+        { offset },
       )
     }
     this.lastRow[column] = this.count - 1

@@ -2,7 +2,7 @@
  * Walks over a tar file from header to header and tells a sink about each regular member. Reads large pieces in
  * sequence and jumps over large bodies. The walk is a state machine over the bytes that it is given; other code reads them.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import type { ReadAt } from '../../core/source/index/read-at.js'
 import { BLOCK, isZero, type Pax, readPax, readTarHeader, TarFault, type TarHeader } from './header.js'
 
@@ -98,10 +98,11 @@ class TarWalk {
   /** An error at the next header, or wherever `offset` says, naming the file and the member before it. */
   fault(problem: string, offset = this.at, member = ''): SourceError {
     const place = member !== '' ? ` in member "${member}"` : this.last ? ` after member "${this.last}"` : ''
-    return new SourceError(
-      `${this.file}: ${problem} (at byte ${offset}${place}): the archive is damaged or was cut short; ` +
+    return inFile(
+      this.file,
+      `: ${problem} (at byte ${offset}${place}): the archive is damaged or was cut short; ` +
         'copy or write it again',
-      { file: this.file, offset },
+      { offset },
     )
   }
 
@@ -195,10 +196,11 @@ class TarWalk {
     const packed = this.at === 0 ? compression(bytes) : undefined
     if (packed === undefined) return this.fault(problem)
     const unpack = packed === 'gzip' ? 'gunzip' : 'unzstd'
-    return new SourceError(
-      `${this.file} is compressed with ${packed}, so its samples can't be read one by one: unpack it with ` +
+    return inFile(
+      this.file,
+      `is compressed with ${packed}, so its samples can't be read one by one: unpack it with ` +
         `\`${unpack} -k ${this.file}\` and use the .tar (pictures gain nothing from being packed twice)`,
-      { file: this.file, offset: 0 },
+      { offset: 0 },
     )
   }
 }

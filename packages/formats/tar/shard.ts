@@ -1,10 +1,13 @@
 /** One tar shard while a feed runs: maps its index, and says where the members of a sample lie. */
+
 import { gunzipSync } from 'node:zlib'
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { NumberArray } from '../../core/source/index/columns.js'
-import { IndexFile, type TextColumn } from '../../core/source/index/file.js'
-import type { ByteRange, Column, Present } from '../../core/source/source.js'
+import type { IndexFile, TextColumn } from '../../core/source/index/file.js'
+import type { ByteRange, Columns, Present } from '../../core/source/source.js'
 import { LARGEST_RANGE, tooLarge, type Version } from '../../core/store/store.js'
+import { attachIndex, type IndexedFile } from '../indexed-files.js'
 import { columnOf } from './column.js'
 
 /** A gzipped member may unpack to this much where no field says what it can take: it is one value of one sample. */
@@ -12,18 +15,6 @@ const MOST_UNPACKED = 256 << 20
 
 /** Room that is taken for a start. */
 const FIRST_UNPACKED = 16 << 10
-
-export interface ShardManifest {
-  file: string
-  /** Name in ids. */
-  name: string
-  index: string
-  /** Of the index's header, so that a maker doesn't attach to another index than the one that was opened. */
-  checksum: number
-  count: number
-  /** The shard as it was when the feed was opened. */
-  was: Version
-}
 
 /** What becomes of an extension's members when certain columns are wanted. */
 interface Wanted {
@@ -49,23 +40,18 @@ export class TarShard {
   private readonly extensionNames: string[]
   /** What every read of the shard is compared with. */
   private readonly was: Version
-  /** Looked up by the very array of column names: the engine uses the same one for every row. */
-  private readonly resolved = new WeakMap<readonly string[], (Wanted | undefined)[]>()
+  /** By number of the extension. */
+  private readonly wanted = new PerColumns(columns =>
+    this.extensionNames.map(extension => this.want(extension, columns)),
+  )
 
   constructor(
-    readonly manifest: ShardManifest,
+    readonly manifest: IndexedFile,
     private readonly most: Readonly<Record<string, number>> = {},
   ) {
-    const index = new IndexFile(manifest.index, true)
-    if (index.header.checksum !== manifest.checksum) {
-      throw new SourceError(
-        `${manifest.file}: its index was rebuilt after the feed was opened: the shard has changed, start again`,
-        { file: manifest.file },
-      )
-    }
+    const { index, was } = attachIndex(manifest)
     this.index = index
-    const { was } = manifest
-    this.was = typeof was === 'string' ? was : { ...was, probes: index.numbers('probes') }
+    this.was = was
     this.keys = index.text('key')
     this.ownKeys = index.has('ownKey') ? index.text('ownKey') : undefined
     this.keyHashes = index.numbers('keyHash')
@@ -126,7 +112,7 @@ export class TarShard {
 
   /** One range from the first wanted member to the last; none if the index has all that is wanted. */
   plan(row: number, columns: readonly string[]): ByteRange | undefined {
-    const wanted = this.resolve(columns)
+    const wanted = this.wanted.of(columns)
     let from = -1
     let to = 0
     for (let m = this.starts[row]; m < this.starts[row + 1]; m++) {
@@ -140,9 +126,9 @@ export class TarShard {
     return { file: this.manifest.file, offset: from, length: to - from, was: this.was }
   }
 
-  sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Record<string, Column> {
-    const wanted = this.resolve(columns)
-    const out: Record<string, Column> = {}
+  sample(row: number, piece: Uint8Array | undefined, columns: readonly string[]): Columns {
+    const wanted = this.wanted.of(columns)
+    const out: Columns = {}
     let from = -1
     for (let m = this.starts[row]; m < this.starts[row + 1]; m++) {
       const column = wanted[this.extensions[m]]
@@ -173,15 +159,6 @@ export class TarShard {
   private columnsOf(row: number): string[] {
     const members = this.extensions.subarray(this.starts[row], this.starts[row + 1])
     return Array.from(members, extension => columnOf(this.extensionNames[extension]).column)
-  }
-
-  private resolve(columns: readonly string[]): (Wanted | undefined)[] {
-    let wanted = this.resolved.get(columns)
-    if (wanted === undefined) {
-      wanted = this.extensionNames.map(extension => this.want(extension, columns))
-      this.resolved.set(columns, wanted)
-    }
-    return wanted
   }
 
   private want(extension: string, columns: readonly string[]): Wanted | undefined {

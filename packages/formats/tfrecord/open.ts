@@ -1,19 +1,61 @@
-/** Opens TFRecord files: finds them, and finds or builds the index of each. tfrecord-source.ts reads them while the feed runs. */
-import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+/** TFRecord files: finds them, finds or builds the index of each, and reads their records while a feed runs. */
+import { PerColumns } from '../../core/basics/per-columns.js'
 import type { PathsJson } from '../../core/define/types.js'
-import { joined } from '../../core/source/combine/combined.js'
 import { type DataFile, findDataFiles } from '../../core/source/find/data-files.js'
-import type { ColumnLayout } from '../../core/source/layout.js'
-import type { OpenContext, SourceKind } from '../../core/source/source.js'
-import type { Version } from '../../core/store/store.js'
+import type { ColumnLayout, Layout } from '../../core/source/layout.js'
+import type { Columns, Manifest, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { type IndexedFile, indexedFiles } from '../indexed-files.js'
 import { numberUnits } from '../packed/units.js'
+import { withPath } from '../paths.js'
+import { SplitFile, SplitRows } from '../rows-of-files.js'
 import { obtainFileIndexes } from '../shared/index-of-files.js'
 import { type Opened, openMany } from '../shared/index-of-source.js'
+import { ExampleReader, targetsOf } from './example.js'
 import { TFRECORD_INDEX, type TfrecordMeta } from './index.js'
-import { PackedTfrecord } from './packed-tfrecord.js'
-import { type TfrecordManifest, TfrecordSource } from './tfrecord-source.js'
+import { dataOf } from './record.js'
+
+/** The column with a record's bytes as they are. */
+const RECORD = 'record'
+
+interface TfrecordManifest extends Manifest {
+  kind: 'tfrecord'
+  files: IndexedFile[]
+  /** Of the first records. */
+  schema: ColumnLayout[]
+  /** Whether the data's checksums are compared. */
+  check: boolean
+  /** Of compressed files. */
+  unitStarts?: Float64Array
+}
+
+class TfrecordSource extends SplitRows<SplitFile> {
+  private readonly reader = new ExampleReader()
+  private readonly targets = new PerColumns(columns => targetsOf(columns.filter(name => name !== RECORD)))
+
+  constructor(private readonly manifest: TfrecordManifest) {
+    const { files, schema } = manifest
+    const columns = [...schema.map(({ name }) => name).filter(name => name !== RECORD), RECORD]
+    super(manifest, columns, i => new SplitFile(files[i]))
+  }
+
+  protected read(record: Uint8Array, _file: SplitFile, _row: number, columns: readonly string[]): Columns {
+    const out: Columns = {}
+    const data = dataOf(record, this.manifest.check)
+    const targets = this.targets.of(columns)
+    if (targets.length > 0) this.reader.read(data, targets, out)
+    if (columns.includes(RECORD)) out[RECORD] = data
+    return out
+  }
+
+  protected schema(): Layout {
+    const { schema, files } = this.manifest
+    return {
+      schema: [...schema, { name: RECORD, type: 'bytes' }],
+      chunks: `${this.count} records in ${files.length} ${files.length === 1 ? 'file' : 'files'}`,
+    }
+  }
+}
 
 export interface TfrecordJson {
   path: PathsJson
@@ -25,7 +67,7 @@ async function openTfrecord(
   json: string | string[] | TfrecordJson,
   context: OpenContext,
 ): Promise<TfrecordManifest> {
-  const { path, check = true } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, check = true } = withPath(json)
   using stores = new Stores()
   const files = await findDataFiles(path, context.root, stores, { source: 'tfrecord', what: 'file' })
   return await openMany('tfrecord', files, check, context, context =>
@@ -41,45 +83,13 @@ async function openIndexes(
 ): Promise<Opened<TfrecordManifest>> {
   const indexes = await obtainFileIndexes(TFRECORD_INDEX, files, context, stores, 'indexing TFRecord files')
   const metas = indexes.map(({ header }) => header.meta as unknown as TfrecordMeta)
-  const hash = createHash('sha256')
-  const parts = files.map(({ name, bytes }, i) => {
-    const { count } = indexes[i].header
-    hash.update(`${name}\n${count}\n${metas[i].digest}\n`)
-    return { name, count, bytes }
-  })
-  const count = parts.reduce((sum, part) => sum + part.count, 0)
-  if (count === 0)
-    throw new SourceError(`no record in ${files.map(({ file }) => file).join(', ')}: the files are empty`, {
-      file: files[0].file,
-    })
   const manifest: TfrecordManifest = {
-    kind: 'tfrecord',
-    fingerprint: { kind: 'tfrecord', count, digest: hash.digest('hex').slice(0, 32), parts },
-    stamp: joined(files.map(({ version }, i) => `${timeOf(version)} ${indexes[i].header.checksum}`)),
-    indexBytes: indexes.reduce((sum, { header }) => sum + header.bytes, 0),
-    files: files.map(({ file, name, version: was }, i) => {
-      const { path: index, header } = indexes[i]
-      const { codec } = metas[i]
-      return {
-        file,
-        name,
-        index,
-        checksum: header.checksum,
-        count: header.count,
-        was,
-        ...(codec && { codec }),
-      }
-    }),
+    ...indexedFiles('tfrecord', files, indexes, 'the files are empty'),
     schema: schemaOf(metas),
     check,
   }
   const unitStarts = numberUnits(manifest.files)
   return { manifest: unitStarts === undefined ? manifest : { ...manifest, unitStarts }, indexes }
-}
-
-/** What tells that a file was written again. */
-function timeOf(version: Version): string | number {
-  return typeof version === 'string' ? version : version.mtimeMs
 }
 
 function schemaOf(metas: readonly TfrecordMeta[]): ColumnLayout[] {
@@ -92,9 +102,5 @@ function schemaOf(metas: readonly TfrecordMeta[]): ColumnLayout[] {
 
 export const tfrecord: SourceKind<PathsJson | TfrecordJson> = {
   open: openTfrecord,
-  attach(manifest) {
-    const { unitStarts } = manifest as TfrecordManifest
-    if (unitStarts === undefined) return new TfrecordSource(manifest as TfrecordManifest)
-    return new PackedTfrecord(manifest as TfrecordManifest, unitStarts)
-  },
+  attach: manifest => new TfrecordSource(manifest as TfrecordManifest),
 }

@@ -2,7 +2,7 @@
  * Walks over a TFRecord file from record to record. It reads large pieces while records are small, and jumps over the data of
  * large ones. Every length is checked with its checksum; the data's checksums are left to those who read them.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import { NumberBuilder } from '../../core/source/index/columns.js'
 import type { ReadAt } from '../../core/source/index/read-at.js'
 import { FRAME, HEAD, lengthAt } from './record.js'
@@ -49,10 +49,11 @@ export async function scanRecords(
 }
 
 function cut(file: string, record: number, at: number, size: number): SourceError {
-  return new SourceError(
-    `${file}: the file ends at byte ${size}, in the middle of record ${record}, which begins at byte ${at}: it was cut short; ` +
+  return inFile(
+    file,
+    `: the file ends at byte ${size}, in the middle of record ${record}, which begins at byte ${at}: it was cut short; ` +
       `copy or write it again, or keep the whole records: \`truncate -s ${at} FILE\``,
-    { file, offset: at },
+    { offset: at },
   )
 }
 
@@ -63,8 +64,7 @@ export function wrongHead(file: string, record: number, at: number, codec?: stri
       ? 'this is no TFRecord file, or it is damaged'
       : 'the file is damaged; copy or write it again'
   const place = codec === undefined ? `at byte ${at}` : `at byte ${at} of what it decompresses to (${codec})`
-  return new SourceError(
-    `${file}: the checksum of the length of record ${record}, ${place}, is wrong: ${what}`,
-    { file, offset: codec === undefined ? at : 0 },
-  )
+  return inFile(file, `: the checksum of the length of record ${record}, ${place}, is wrong: ${what}`, {
+    offset: codec === undefined ? at : 0,
+  })
 }

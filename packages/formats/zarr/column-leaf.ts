@@ -5,9 +5,9 @@
  *   row of an array      one tile a chunk that it goes through: a view of the loaded chunk, with the strides that it has there
  *   chunk not stored     a tile of one element, the fill value, with strides of 0
  */
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile, type SourceError } from '../../core/basics/errors.js'
 import { lastAtMost } from '../../core/basics/search.js'
-import type { ArrayColumn, Column, Leaf, Need, Pieces, Tile } from '../../core/source/source.js'
+import type { ArrayColumn, Column, Columns, Leaf, Need, Pieces, Tile } from '../../core/source/source.js'
 import { textOfPoints, withoutZeros } from '../../core/source/texts.js'
 import type { ByteRange } from '../../core/store/store.js'
 import { ABSENT, type ColumnManifest } from './column-tables.js'
@@ -100,7 +100,7 @@ export class ColumnLeaf implements Leaf {
     throw new Error('a column is asked by its part')
   }
 
-  sample(_row: number, _epoch: number, _columns: readonly string[], _got: Pieces): Record<string, Column> {
+  sample(_row: number, _epoch: number, _columns: readonly string[], _got: Pieces): Columns {
     throw new Error('a column is asked by its part')
   }
 
@@ -185,14 +185,10 @@ export class ColumnLeaf implements Leaf {
 
   private badChunk(part: number, unit: number, what: string, cause?: unknown): SourceError {
     const { file, offset } = this.rangeOf(part, unit)
-    return new SourceError(
-      `${file}: the chunk at offset ${offset} can't be read: ${what}; copy or write it again`,
-      {
-        file,
-        offset,
-        cause,
-      },
-    )
+    return inFile(file, `: the chunk at offset ${offset} can't be read: ${what}; copy or write it again`, {
+      offset,
+      cause,
+    })
   }
 
   /** The bytes of a chunk. */

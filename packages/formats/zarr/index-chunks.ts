@@ -2,7 +2,7 @@
  * Finds where the chunks of all arrays lie: lists the objects of a store once, or asks for them one by one where the store
  * has no listing, then reads the indexes of shards, many at a time.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile } from '../../core/basics/errors.js'
 import { inParallel } from '../../core/basics/parallel.js'
 import type { OnProgress } from '../../core/source/source.js'
 import { ASKED_AT_ONCE } from '../../core/store/access.js'
@@ -144,9 +144,9 @@ export function checkPlain(tables: ColumnTables): void {
     const bytes = chunkBytes(array.meta.kind)
     const wrong = bytes === 0 ? undefined : tables.firstWrong(array.part, bytes)
     if (wrong === undefined) continue
-    throw new SourceError(
-      `${array.folder}: chunk ${keyOf(array.meta.kind.keys, wrong.place)} has ${wrong.bytes} bytes, and should have ${bytes}: copy or write it again`,
-      { file: array.folder },
+    throw inFile(
+      array.folder,
+      `: chunk ${keyOf(array.meta.kind.keys, wrong.place)} has ${wrong.bytes} bytes, and should have ${bytes}: copy or write it again`,
     )
   }
 }

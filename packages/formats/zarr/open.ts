@@ -2,16 +2,17 @@
  * Opens Zarr stores: reads the metadata of the arrays, finds their chunks, and makes one flat table of all of them.
  * zarr-source.ts reads them while a feed runs.
  */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, SourceError } from '../../core/basics/errors.js'
 import type { PathsJson } from '../../core/define/types.js'
 import type { Fingerprint, OpenContext, SourceKind } from '../../core/source/source.js'
 import { Stores } from '../../core/store/stores.js'
+import { withPath } from '../paths.js'
 import { type ColumnManifest, ColumnTables, type PartArray } from './column-tables.js'
 import { findStores, type StorePath } from './find/find-stores.js'
 import { Hierarchy } from './find/hierarchy.js'
 import { FolderObjects, type ZarrObjects } from './find/objects.js'
-import { withoutScales } from './find/scales.js'
 import { selectParts } from './find/select.js'
 import { ZipObjects } from './find/zip-objects.js'
 import {
@@ -48,11 +49,7 @@ interface Part {
 }
 
 export async function openZarr(json: ZarrJson, context: OpenContext): Promise<ZarrManifest> {
-  const {
-    path,
-    arrays,
-    rows = 'axis',
-  } = typeof json === 'string' || Array.isArray(json) ? { path: json } : json
+  const { path, arrays, rows = 'axis' } = withPath(json)
   using stores = new Stores()
   const parts: Part[] = []
   for (const store of await findStores(path, context.root, stores)) {
@@ -133,8 +130,7 @@ async function metadataOf(
 /** The names of all columns. Rows along an axis have all of them; groups may lack some. */
 function columnsOf(parts: readonly Part[], rows: 'axis' | 'groups'): string[] {
   const names = [...new Set(parts.flatMap(({ arrays }) => [...arrays.keys()]))]
-  if (names.length === 0)
-    throw new SourceError(`${parts[0].store.root} has no array with rows`, { file: parts[0].store.root })
+  if (names.length === 0) throw inFile(parts[0].store.root, 'has no array with rows')
   if (rows === 'groups') return names
   for (const { arrays, store, name } of parts) {
     const missing = names.find(column => !arrays.has(column))
@@ -253,4 +249,37 @@ function stampOf(columns: readonly ColumnManifest[]): string {
 export const zarr: SourceKind<ZarrJson> = {
   open: openZarr,
   attach: manifest => new ZarrSource(manifest as ZarrManifest),
+}
+
+/**
+ * Scales of axes, which xarray calls coordinates: arrays of one axis that bear its name, as `lat` does. Where they have
+ * another length than the data, they are no columns, unless the definition names them.
+ */
+
+/** All arrays but the scales that have no row for each of the others'. */
+async function withoutScales(
+  hierarchy: Hierarchy,
+  paths: ReadonlyMap<string, string>,
+  arrays: Map<string, ArrayMeta>,
+): Promise<Map<string, ArrayMeta>> {
+  if (lengths(arrays.values()).size < 2) return arrays
+  const data: ArrayMeta[] = []
+  const scales = new Set<string>()
+  for (const [column, meta] of arrays) {
+    const path = paths.get(column) as string
+    if (meta.shape.length === 1 && (await isScale(hierarchy, path))) scales.add(column)
+    else data.push(meta)
+  }
+  if (data.length === 0) return arrays
+  const rows = lengths(data)
+  return new Map([...arrays].filter(([column, { shape }]) => !scales.has(column) || rows.has(shape[0])))
+}
+
+async function isScale(hierarchy: Hierarchy, path: string): Promise<boolean> {
+  const axes = await hierarchy.axes(path)
+  return Array.isArray(axes) && axes.length === 1 && axes[0] === path.slice(path.lastIndexOf('/') + 1)
+}
+
+function lengths(arrays: Iterable<ArrayMeta>): Set<number> {
+  return new Set([...arrays].map(({ shape }) => shape[0]))
 }

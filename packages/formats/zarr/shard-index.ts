@@ -2,7 +2,7 @@
  * The index of a shard: for each of its chunks, in C order, offset and length as u64, then perhaps a CRC-32C. Both are
  * 2⁶⁴ − 1 for a chunk that is not there. A chunk may be a shard itself: then its own index is read, too.
  */
-import { SourceError } from '../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../core/basics/errors.js'
 import { crc32c } from '../../core/codec/checksum.js'
 import { readRange } from '../../core/store/access.js'
 import type { ByteRange } from '../../core/store/store.js'
@@ -38,8 +38,7 @@ export async function readShard(
   const { grid, bytes, inner } = shapeOfIndex(kind, level)
   const { file, offset, length, was } = range
   const wrong = (what: string, at = offset): SourceError =>
-    new SourceError(`${file}: the index of the shard at offset ${offset} ${what}: copy or write it again`, {
-      file,
+    inFile(file, `: the index of the shard at offset ${offset} ${what}: copy or write it again`, {
       offset: at,
     })
   if (cells(grid) > MOST_IN_SHARD) throw wrong(`has ${cells(grid)} chunks, more than ${MOST_IN_SHARD}`)

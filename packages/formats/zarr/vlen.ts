@@ -6,8 +6,9 @@
  *
  * How large a chunk becomes, its compressor says in the first or last bytes of it: these are read when a feed is opened.
  */
+
 import { isUtf8 } from 'node:buffer'
-import { DecodeError, SourceError } from '../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../core/basics/errors.js'
 import { readRange } from '../../core/store/access.js'
 import type { ByteRange } from '../../core/store/store.js'
 import type { Stores } from '../../core/store/stores.js'
@@ -71,9 +72,9 @@ export async function contentsOf(stores: Stores, { steps }: ArrayKind, range: By
   const [first, ...rest] = steps
   if (first === undefined) return length
   if (rest.length > 0 || !sizeIsKnown(first))
-    throw new SourceError(
-      `${file}: texts of any length are read without codecs, or with one of zstd, blosc, lz4 and gzip: write it again`,
-      { file },
+    throw inFile(
+      file,
+      ': texts of any length are read without codecs, or with one of zstd, blosc, lz4 and gzip: write it again',
     )
   const isGzip = first.does === 'decompress' && first.codec === 'gzip'
   const bytes = Buffer.alloc(Math.min(length, isGzip ? WORD : HEAD))
@@ -84,9 +85,10 @@ export async function contentsOf(stores: Stores, { steps }: ArrayKind, range: By
   )
   const contents = sizeIn(first, bytes)
   if (contents !== undefined && contents <= MOST_CHUNK_BYTES) return contents
-  throw new SourceError(
-    `${file}: the chunk at offset ${offset} does not say how large it becomes${contents === undefined ? '' : ` (${contents} bytes)`}: copy or write it again`,
-    { file, offset },
+  throw inFile(
+    file,
+    `: the chunk at offset ${offset} does not say how large it becomes${contents === undefined ? '' : ` (${contents} bytes)`}: copy or write it again`,
+    { offset },
   )
 }
 

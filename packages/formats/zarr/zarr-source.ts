@@ -3,7 +3,7 @@ import { lastAtMost } from '../../core/basics/search.js'
 import { withBoundaries } from '../../core/source/combine/unit-boundaries.js'
 import type { Layout } from '../../core/source/layout.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Leaf,
   Manifest,
@@ -14,7 +14,7 @@ import type {
 } from '../../core/source/source.js'
 import { ColumnLeaf } from './column-leaf.js'
 import type { ColumnManifest } from './column-tables.js'
-import { layoutOf } from './zarr-layout.js'
+import { type ArrayKind, chunkBytes } from './meta/array-meta.js'
 
 export interface ZarrManifest extends Manifest {
   kind: 'zarr'
@@ -97,15 +97,10 @@ export class ZarrSource implements Source {
     }
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges, units }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges, units }: Pieces): Columns {
     this.locate(row)
     const { part } = this
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     let [range, unit] = [0, 0]
     const nextRange = (): Uint8Array => ranges[range++]
     const nextUnit = (): Uint8Array => units[unit++][0]
@@ -136,4 +131,51 @@ function largestUnits(leaves: readonly ColumnLeaf[]): Float64Array {
     unitStarts.filter((row, i) => i === 0 || row !== unitStarts[i - 1]),
   )
   return distinct.reduce((a, b) => (b.length < a.length ? b : a))
+}
+
+/** Chunks beyond this take most of a cache, and read much for a row. */
+const LARGE_CHUNK = 64 << 20
+/** Objects below this cost more to open than to read. */
+const SMALL_CHUNK = 16 << 10
+/** Fewer of them don't matter. */
+const MANY = 10_000
+
+function layoutOf(columns: readonly ColumnManifest[], groups: boolean): Layout {
+  const slow = columns.map(slowness).find(sentence => sentence !== undefined)
+  return {
+    schema: columns.map(column => ({ name: column.name, type: typeOf(column) })),
+    chunks: columns.map(column => `${column.name}: ${chunksOf(column, groups)}`).join('; '),
+    codecs: [...new Set(columns.flatMap(({ kinds }) => kinds.flatMap(({ codecs }) => codecs)))],
+    ...(slow !== undefined && { slow }),
+  }
+}
+
+function typeOf({ kinds, shapes, rank, kindOf }: ColumnManifest): string {
+  const part = kindOf.findIndex(kind => kind >= 0)
+  const { form, dtype, bytes } = kinds[0].element
+  const own = Array.from(shapes.subarray(part * rank + 1, (part + 1) * rank))
+  const name = {
+    number: dtype,
+    complex: `complex ${dtype}`,
+    ascii: `text of ${bytes} bytes`,
+    utf32: `text of ${bytes / 4} characters`,
+  }
+  const type = form === 'vlen-text' ? 'text' : form === 'vlen-bytes' ? 'bytes' : name[form]
+  return own.length === 0 ? type : `${type} [${own.join(', ')}]`
+}
+
+function chunksOf({ kinds, lengths }: ColumnManifest, groups: boolean): string {
+  const shape = ({ chunk }: ArrayKind): string => `[${chunk.slice(groups ? 1 : 0).join(', ')}]`
+  const sharded = kinds.some(({ shards }) => shards.length > 0) ? ' in shards' : ''
+  return `${lengths.length} chunks of ${[...new Set(kinds.map(shape))].join(' and ')}${sharded}`
+}
+
+function slowness({ name, kinds, lengths }: ColumnManifest): string | undefined {
+  const [kind] = kinds
+  const bytes = chunkBytes(kind)
+  if (bytes > LARGE_CHUNK && (kind.steps.length > 0 || kind.order[0] !== 0))
+    return `A chunk of "${name}" has ${bytes} bytes, which are read and decompressed for a single row: write smaller chunks along the first axis.`
+  if (kind.shards.length === 0 && bytes < SMALL_CHUNK && lengths.length > MANY)
+    return `"${name}" has ${lengths.length} objects of ${bytes} bytes: write larger chunks, or shards.`
+  return undefined
 }

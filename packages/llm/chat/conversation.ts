@@ -20,7 +20,7 @@ export interface PlainPair {
   completion: string
 }
 
-/** Columns of a data set that tell of a conversation. */
+/** Columns of a data set that may hold a conversation. */
 export const CHAT_COLUMNS = [
   'messages',
   'prompt',

@@ -3,7 +3,7 @@
  * gives a list for each member of a message.
  */
 import { DecodeError, SourceError } from '../../core/basics/errors.js'
-import type { Column, Source } from '../../core/source/source.js'
+import type { Column, Columns, Source } from '../../core/source/source.js'
 import { type Json, type JsonObject, parseJson } from '../chat/json.js'
 
 /** Values that are texts as they are; all others are JSON. */
@@ -34,7 +34,7 @@ function membersOf(columns: readonly string[], name: string): string[] {
 }
 
 /** A row as an object, as the line of a JSON file would be. */
-export function sampleJson(sample: Record<string, Column>): JsonObject {
+export function sampleJson(sample: Columns): JsonObject {
   const out: JsonObject = new Map()
   const lists = new Map<string, Map<string, Json>>()
   for (const [name, column] of Object.entries(sample)) {

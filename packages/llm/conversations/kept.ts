@@ -11,7 +11,7 @@ import { Draft, writeWhole } from '../../core/system/files/draft.js'
 import { openTokenWriter } from '../prepare/tokens/write/open.js'
 import type { TokenWriter } from '../prepare/tokens/write/writer.js'
 
-/** What is known of the conversations. */
+/** Facts about the conversations. */
 export interface ChatSummary {
   /** Rows of the source inside. */
   conversations: number

@@ -3,7 +3,7 @@ import { pairColumns } from '../../core/define/check/tokens/chat.js'
 import type { PairColumn } from '../../core/define/token-types.js'
 import type { ChatJson } from '../../core/define/types.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Manifest,
@@ -86,14 +86,9 @@ export class PairsSource implements Source {
     }
   }
 
-  sample(
-    row: number,
-    _epoch: number,
-    columns: readonly string[],
-    { ranges }: Pieces,
-  ): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
     const parts = this.parts(columns)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     for (const name of columns) {
       const column = this.names.get(name)
       if (column === undefined) continue

@@ -87,7 +87,7 @@ export function attachTokenizer(opened: OpenedTokenizer): Tokenizer {
     : new BpeTokenizer(vocabulary, opened)
 }
 
-/** What fields of text use (packages/all/registry.ts). */
+/** The tokenizers of fields of text (packages/all/registry.ts). */
 export const tokenizers: Tokenizers = {
   open: openTokenizer,
   attach: opened => attachTokenizer(opened as OpenedTokenizer),

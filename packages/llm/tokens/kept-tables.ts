@@ -57,7 +57,7 @@ export function digest(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32)
 }
 
-/** Of a local file size and time of change tell; inode and the like differ in a copy. */
+/** Identifies a version: a local file by its time of change, since inode and the like differ in a copy. */
 export function stampOf(version: Version): unknown {
   return typeof version === 'string' ? version : version.mtimeMs
 }

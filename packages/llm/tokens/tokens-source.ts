@@ -1,7 +1,15 @@
 /** Rows of tokens while a feed runs: their byte ranges, and their columns. Which tokens stand in which row, rows/ says. */
 import { type TokenShape, tokenColumns } from '../../core/define/check/tokens/fields.js'
 import type { TokenColumn } from '../../core/define/token-types.js'
-import type { Column, IndexColumn, Layout, Manifest, Need, Pieces, Source } from '../../core/source/source.js'
+import type {
+  Columns,
+  IndexColumn,
+  Layout,
+  Manifest,
+  Need,
+  Pieces,
+  Source,
+} from '../../core/source/source.js'
 import type { ByteRange } from '../../core/store/store.js'
 import { attachDocuments, type Documents, type OpenedDocuments } from './formats/documents.js'
 import { type SideFile, TOKEN_BYTES, type TokenFile } from './formats/token-file.js'
@@ -136,7 +144,7 @@ export class TokensSource implements Source {
     }
   }
 
-  sample(row: number, epoch: number, columns: readonly string[], { ranges }: Pieces): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], { ranges }: Pieces): Columns {
     const wanted = this.resolve(columns)
     const { row: stretches } = this
     stretches.clear()

@@ -8,8 +8,19 @@ import type { Accounting, Evidence, MakerSlice, MakerWork, StepTimes } from '../
 import { errorOfRun, intervalsOf } from './intervals.js'
 import { amount, percentile, ratio, type Weighted } from './numbers.js'
 import { countOf, partsOf, sumSteps, waitsOf } from './parts.js'
-import { allTime, hasCpu, WORK_KINDS, workOf } from './slices.js'
-import { supplyShares, wholeTime } from './supply.js'
+import {
+  addTime,
+  allTime,
+  hasCpu,
+  MAKER_TIMES,
+  type MakerTime,
+  noTime,
+  SlicesByTime,
+  timeOf,
+  WORK_KINDS,
+  whileWaiting,
+  workOf,
+} from './slices.js'
 
 export function account(evidence: Evidence): Accounting {
   const { makers, probes } = evidence
@@ -138,4 +149,57 @@ function ioFigures({ makers, from, to, cache }: Evidence): Accounting['io'] {
     openShare: ratio(opening, opening + sum(slice => slice.work.read)),
     cacheHits: cache && wanted > 0 ? amount(cache.hits) / wanted : null,
   }
+}
+
+/** Where the makers are unknown, nothing else can be said than that none was seen at work. */
+const UNSEEN: MakerTime = { running: 0, queued: 0, blocked: 0, noSlot: 1 }
+
+/** Of each step: how its wait for supply is divided, as shares that add up to 1. */
+function supplyShares(steps: readonly StepTimes[], makers: readonly MakerSlice[]): MakerTime[] {
+  const slices = new SlicesByTime(makers)
+  const waits = steps.map(waitingOf)
+  const waited = new Map<MakerSlice, number>()
+  for (const { from, to, density } of waits)
+    slices.between(from, to, (slice, ms) => waited.set(slice, (waited.get(slice) ?? 0) + ms * density))
+
+  const shares = new Map<MakerSlice, MakerTime>()
+  for (const [slice, ms] of waited) {
+    const share = whileWaiting(slice, ms)
+    if (share) shares.set(slice, share)
+  }
+  const all = noTime()
+  const found = waits.map(({ from, to, density }) => {
+    const time = noTime()
+    slices.between(from, to, (slice, ms) => {
+      const share = shares.get(slice)
+      if (share) addTime(time, share, ms * density)
+    })
+    addTime(all, time)
+    return time
+  })
+  const rest = shareOf(all) ?? shareOf(wholeTime(makers)) ?? UNSEEN
+  return found.map(time => shareOf(time) ?? rest)
+}
+
+/** When the trainer waited. Of joined steps it is only known how much of their time. */
+function waitingOf(step: StepTimes): { from: number; to: number; density: number } {
+  const supply = amount(step.supply)
+  if (step.count <= 1) return { from: step.asked, to: step.asked + supply, density: 1 }
+  const length = supply + amount(step.handOver) + amount(step.transfer) + amount(step.compute)
+  return { from: step.asked, to: step.asked + length, density: length > 0 ? supply / length : 0 }
+}
+
+/** All time of the makers. */
+function wholeTime(makers: readonly MakerSlice[]): MakerTime {
+  const time = noTime()
+  for (const slice of makers) addTime(time, timeOf(slice))
+  return time
+}
+
+function shareOf(time: MakerTime): MakerTime | undefined {
+  const all = allTime(time)
+  if (!(all > 0 && Number.isFinite(all))) return undefined
+  const share = noTime()
+  for (const name of MAKER_TIMES) share[name] = time[name] / all
+  return share
 }

@@ -18,20 +18,19 @@ import type { SpanName } from '../../core/spans/span-words.js'
 import type { Accounting, Diagnosis, Evidence, Facts, HostSignals, StepTimes } from '../evidence.js'
 import type { HostLook } from '../host/look.js'
 import { HostSampler } from '../host/sampler.js'
-import { flatMetrics } from '../metrics/flat.js'
 import { prometheus } from '../metrics/prometheus.js'
+import { flatMetrics } from '../metrics/table.js'
 import { conclude } from '../verdict/judge.js'
 import { epochLine, explain, progressLine, sentence } from '../verdict/words.js'
 import { account } from './account.js'
-import { collect, type MakersLook } from './collect.js'
-import { evidenceOfRun, lookAtMakers } from './of-run.js'
+import { collect, evidenceOfRun, lookAtMakers, type MakersLook } from './collect.js'
 import { SpanFinder, type SpanReading, type SpanSource, spansOfLoader } from './source.js'
 
 /** The machine is looked at so often (ms), and so many looks are kept: those of five minutes. */
-const LOOKS = 10_000
-const KEPT = 30
+const LOOK_EVERY_MS = 10_000
+const KEPT_LOOKS = 30
 /** Looks at the makers that are kept: that of the run's beginning, and those of its latest epochs. */
-const BEGINNINGS = 4
+const KEPT_BEGINNINGS = 4
 
 /** What was seen when a run or an epoch began. */
 interface Beginning {
@@ -75,7 +74,7 @@ export class ClientAccount implements ClientObserver {
   lookAt(number: number): void {
     this.beginnings.set(number, this.beginning(this.host.look()))
     const [, second] = this.beginnings.keys()
-    if (this.beginnings.size > BEGINNINGS) this.beginnings.delete(second)
+    if (this.beginnings.size > KEPT_BEGINNINGS) this.beginnings.delete(second)
   }
 
   private beginning(host: HostLook): Beginning {
@@ -90,7 +89,7 @@ export class ClientAccount implements ClientObserver {
   /** Called a few times a second. */
   watch(): void {
     const last = this.looks.at(-1)
-    if (last !== undefined && monotonicMs() - last.at >= LOOKS) this.look()
+    if (last !== undefined && monotonicMs() - last.at >= LOOK_EVERY_MS) this.look()
   }
 
   close(): void {
@@ -170,7 +169,7 @@ export class ClientAccount implements ClientObserver {
   private look(): HostLook {
     const look = this.host.look()
     this.looks.push(look)
-    if (this.looks.length > KEPT) this.looks.splice(1, 1) // the first stays: it is that of the beginning
+    if (this.looks.length > KEPT_LOOKS) this.looks.splice(1, 1) // the first stays: it is that of the beginning
     return look
   }
 

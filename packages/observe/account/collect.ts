@@ -3,12 +3,14 @@
  * sums but those of the whole run.
  */
 import type { SpanRecord } from '../../core/spans/reader.js'
+import { SPAN_NAMES } from '../../core/spans/span-words.js'
 import { allowedCores } from '../../core/system/process/limits.js'
-import type { Evidence, Facts, HostSignals, MakerSlice, Probes, StepTimes } from '../evidence.js'
-import { claimsIn } from './claims.js'
+import type { ClaimTimes, Evidence, Facts, HostSignals, MakerSlice, Probes, StepTimes } from '../evidence.js'
+import type { LoopTimes } from './loop-times.js'
 import { addReads, clipSlice, sliceOfCounters, slicesOf } from './maker-slices.js'
+import { isWork } from './slices.js'
 import type { Counters, SpanSource } from './source.js'
-import { noteGc, stepsOf } from './steps.js'
+import { endOf, noteGc, stepsOf } from './steps.js'
 
 export interface CollectOptions {
   /** The window (ms of CLOCK_MONOTONIC): by default all that records are still there of. */
@@ -39,7 +41,7 @@ export function collect(source: SpanSource, options: CollectOptions = {}): Evide
   )
   const [from, to] = windowOf(all, made.records, options)
   // A step is in the window if it ended there: the last one of a window is not cut.
-  const steps = all.filter(step => step.asked >= from && step.asked + lengthOf(step) <= to)
+  const steps = all.filter(step => step.asked >= from && endOf(step) <= to)
   return {
     version: 1,
     from,
@@ -83,12 +85,8 @@ function windowOf(
 ): [number, number] {
   const last = steps.at(-1)
   const begun = from ?? steps[0]?.asked ?? made.reduce((least, { start }) => Math.min(least, start), Infinity)
-  const end = to ?? (last ? last.asked + lengthOf(last) : begun)
+  const end = to ?? (last ? endOf(last) : begun)
   return Number.isFinite(begun) ? [begun, Math.max(begun, end)] : [0, 0]
-}
-
-function lengthOf({ supply, handOver, transfer, compute }: StepTimes): number {
-  return supply + handOver + transfer + compute
 }
 
 /** The slices of all makers that work for the ring. */
@@ -129,8 +127,9 @@ export interface MakersLook {
 }
 
 /** At all of them: one that begins to work for a ring later has idled, or worked for others, until then. */
-export function lookAtMakers({ engine: { reader } }: SpanSource, at: number): MakersLook {
-  return { at, counters: reader.counters().filter(({ lane }) => lane.kind === 'worker') }
+export function lookAtMakers(source: SpanSource | undefined, at: number): MakersLook {
+  const counters = source?.engine.reader.counters() ?? []
+  return { at, counters: counters.filter(({ lane }) => lane.kind === 'worker') }
 }
 
 /** What the makers of a ring did between two looks, one slice each. One that wrote nothing has none: a surplus one sleeps. */
@@ -140,4 +139,80 @@ export function makersBetween(ring: number, before: MakersLook, now: MakersLook)
   return own
     .map(one => sliceOfCounters(one, were.get(one.lane.lane), ring, before.at))
     .filter(({ from, to }) => to > from)
+}
+
+/** Claims at most: the latest are kept. */
+const MOST = 4000
+
+interface Group {
+  start: number
+  ms: number
+  rows: number
+  joined: number
+}
+
+/**
+ * A maker writes the kinds of work of a claim one after the other, in the order of the kinds. Claims that take less than a
+ * moment are written together: then each has its share of them.
+ */
+export function claimsIn(
+  records: readonly SpanRecord[],
+  ring: number,
+  from: number,
+  to: number,
+): ClaimTimes[] {
+  const groups: Group[] = []
+  const open = new Map<number, { kind: number; group: Group }>()
+  for (const record of records) {
+    const { lane, start, duration, rows, joined } = record
+    if (lane.kind !== 'worker' || record.ring !== ring || !isWork(record.kind)) continue
+    if (start < from || start + duration > to) continue
+    const kind = SPAN_NAMES.indexOf(record.kind)
+    const last = open.get(lane.lane)
+    if (last !== undefined && kind > last.kind) {
+      last.kind = kind
+      last.group.ms += duration
+      last.group.rows = Math.max(last.group.rows, rows)
+      last.group.joined = Math.max(last.group.joined, joined)
+      continue
+    }
+    const group = { start, ms: duration, rows, joined: Math.max(1, joined) }
+    open.set(lane.lane, { kind, group })
+    groups.push(group)
+  }
+  const claims: ClaimTimes[] = []
+  for (const { ms, rows, joined } of groups.sort((a, b) => a.start - b.start))
+    for (let i = 0; i < Math.min(joined, MOST); i++) claims.push({ ms: ms / joined, rows: rows / joined })
+  return claims.slice(-MOST)
+}
+
+interface RunOf {
+  from: number
+  to: number
+  times: Pick<LoopTimes, 'steps' | 'waits'>
+  /** Looks at the counters of the makers. */
+  before: MakersLook
+  now: MakersLook
+  facts: Partial<Facts>
+  cache?: Evidence['cache']
+  host?: HostSignals | null
+}
+
+export function evidenceOfRun(
+  source: SpanSource | undefined,
+  { from, to, times, before, now, facts, cache, host = null }: RunOf,
+): Evidence {
+  return {
+    version: 1,
+    from,
+    to,
+    facts: factsOf(source, { ...(host && { cores: host.allowed }), ...facts }),
+    steps: times.steps,
+    waits: times.waits,
+    makers: source ? makersBetween(source.engine.ring, before, now) : [],
+    host,
+    probes: {},
+    lost: 0,
+    ...(cache && { cache }),
+  }
 }

@@ -2,27 +2,27 @@
  * The account of a loader's run: what its loop waited for and computed, as sums, and what the workers did meanwhile, from
  * their counters.
  */
+import { MillraceError } from '../../core/basics/errors.js'
 import type { Beside, LoopObserver, TakenStep } from '../../core/deliver/observer.js'
 import { monotonicMs } from '../../core/spans/clock.js'
 import { SpanFile } from '../../core/spans/file.js'
 import type { Accounting, Diagnosis, Evidence, HostSignals } from '../evidence.js'
 import type { HostLook } from '../host/look.js'
 import { HostSampler } from '../host/sampler.js'
-import { flatMetrics } from '../metrics/flat.js'
+import { flatMetrics } from '../metrics/table.js'
 import { account } from './account.js'
-import type { MakersLook } from './collect.js'
+import { evidenceOfRun, lookAtMakers, type MakersLook } from './collect.js'
 import { LoopTimes } from './loop-times.js'
-import { evidenceOfRun, lookAtMakers } from './of-run.js'
 import { type SpanSource, spansOfLoader } from './source.js'
 
 /** Workers' counters are looked at when an epoch begins, but not more often than this (ms). */
-const LOOKS = 1000
+const LOOK_EVERY_MS = 1000
 
 /** The machine is looked at for an account, but not more often than this (ms): it takes 1 or 2 ms. */
-const HOST_LOOKS = 1000
+const HOST_LOOK_EVERY_MS = 1000
 
 /** Waits of so many steps are remembered: garbage collections are told some time after they were. */
-const LATELY = 32
+const REMEMBERED_STEPS = 32
 
 /** Sums since a look at the workers' counters. */
 class Window {
@@ -69,7 +69,7 @@ export class LoopAccount implements LoopObserver {
       this.run = new Window(monotonicMs(step.got), this.look(monotonicMs(step.got)))
       this.epoch = new Window(this.run.from, this.run.look)
     } else {
-      const early = this.epoch.look !== undefined && now - this.epoch.look.at < LOOKS
+      const early = this.epoch.look !== undefined && now - this.epoch.look.at < LOOK_EVERY_MS
       this.epoch = new Window(now, early ? this.epoch.look : this.look(now))
     }
   }
@@ -78,7 +78,7 @@ export class LoopAccount implements LoopObserver {
   stepped(now: number): void {
     if (this.current === undefined) return
     const { asked, completed, arrived, got, samples, mark } = this.current
-    if (this.lately.push(this.current) > LATELY) this.lately.shift()
+    if (this.lately.push(this.current) > REMEMBERED_STEPS) this.lately.shift()
     this.current = undefined
     const complete = Math.min(Math.max(asked, completed), got)
     const there = Math.min(Math.max(complete, arrived), got)
@@ -132,12 +132,17 @@ export class LoopAccount implements LoopObserver {
   }
 
   async diagnose(ring: number, seconds: number): Promise<Diagnosis> {
-    return (await import('../watch.js')).watchLoop(ring, seconds)
+    if (!(seconds > 0 && seconds <= 3600))
+      throw new MillraceError(`seconds: expected a number from 0 to 3600, not ${seconds}`)
+    const { diagnoseLive } = await import('../diagnose/attach/live.js')
+    const whole = { ring: String(ring), steps: Number.POSITIVE_INFINITY, seconds, progress: () => {} }
+    const { account: _, model: __, recorded: ___, ...diagnosis } = await diagnoseLive(process.pid, whole)
+    return diagnosis
   }
 
   private hostNow(now: number): HostSignals {
     const { host, hostBegun, hostSeen } = this
-    if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOKS) return hostSeen.signals
+    if (hostSeen !== undefined && now - hostSeen.at < HOST_LOOK_EVERY_MS) return hostSeen.signals
     const signals = host.between(hostBegun, host.look())
     this.hostSeen = { at: now, signals }
     return signals

@@ -3,10 +3,8 @@ import type { SpanRecord } from '../../core/spans/reader.js'
 import { SPAN_NAMES } from '../../core/spans/span-words.js'
 import type { MakerSlice, MakerWork } from '../evidence.js'
 import { overlap } from './numbers.js'
-import { WORK_KINDS, workOf } from './slices.js'
+import { isWork, WORK_KINDS, workOf } from './slices.js'
 import type { Counters } from './source.js'
-
-const WORK: ReadonlySet<string> = new Set(WORK_KINDS)
 
 /** Where the system does not say CPU time, slices are so long (ms). */
 const UNTIMED = 50
@@ -89,7 +87,7 @@ class OpenSlice {
 
   add(record: SpanRecord): void {
     const { ring, duration, start, rows, joined, bytes, cpu, delay } = record
-    const kind: string = record.kind
+    const { kind } = record
     this.last = record
     this.to = Math.max(this.to, start + duration)
     if (!Number.isNaN(cpu)) {
@@ -102,10 +100,10 @@ class OpenSlice {
     if (kind === 'gc') this.gc += duration
     else if (kind === 'idle') this.idle += duration
     else if (kind === 'wait') this.wait += ring === 0 || ring === this.ring ? duration : 0
-    else if (WORK.has(kind)) {
+    else if (isWork(kind)) {
       this.all += duration
       if (ring !== this.ring) return
-      this.work[kind as keyof MakerWork] += duration
+      this.work[kind] += duration
       this.bytes += bytes
       this.rows.set(kind, (this.rows.get(kind) ?? 0) + rows)
       this.claims.set(kind, (this.claims.get(kind) ?? 0) + joined)

@@ -16,6 +16,11 @@ export interface MakerTime {
 export const MAKER_TIMES = ['running', 'queued', 'blocked', 'noSlot'] as const
 export const WORK_KINDS = ['open', 'read', 'decode', 'transform', 'map', 'close'] as const
 
+/** Whether a span is work, not waiting. */
+export function isWork(kind: string): kind is keyof MakerWork {
+  return (WORK_KINDS as readonly string[]).includes(kind)
+}
+
 export function noTime(): MakerTime {
   return { running: 0, queued: 0, blocked: 0, noSlot: 0 }
 }

@@ -109,6 +109,11 @@ class OpenStep {
   }
 }
 
+/** When a step ended. */
+export function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
+  return asked + supply + handOver + transfer + compute
+}
+
 /** A loop writes 1 + the batch's number in its epoch; where it does not, epochs are counted from the ring's beginning. */
 export function beginsEpoch(
   { batch, firstRow }: Pick<SpanRecord, 'batch' | 'firstRow'>,

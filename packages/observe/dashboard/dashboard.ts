@@ -14,13 +14,13 @@ import type { Shown } from './server/requests.js'
 import type { RunName } from './view.js'
 
 /** How often runs are looked at (ms). */
-const OFTEN = 1000
+const LOOK_EVERY_MS = 1000
 /** How often runs are looked for: while one is awaited, and while none is (looks). /proc of a large machine takes a while. */
-const SEEK = 2
-const LIST = 15
+const SEEK_EVERY_LOOKS = 2
+const LIST_EVERY_LOOKS = 15
 /** Runs that pages asked for: how many at most, and for how many looks one is watched that no page shows. */
 const MOST_ASKED = 32
-const PATIENCE = 600
+const MOST_IDLE_LOOKS = 600
 
 export interface DashboardOptions {
   /** The trainer or engine to look at; its feed by name or number, where it has several. */
@@ -73,7 +73,7 @@ export class Dashboard implements Shown {
       dashboard.close()
       throw error
     }
-    dashboard.timer = setInterval(() => dashboard.look(), OFTEN)
+    dashboard.timer = setInterval(() => dashboard.look(), LOOK_EVERY_MS)
     return dashboard
   }
 
@@ -149,7 +149,7 @@ export class Dashboard implements Shown {
     this.looks++
     this.logs?.look()
     const awaited = this.all.some(one => one.name === null || one.hasEnded || one.isLogged)
-    if (this.looks % (awaited ? SEEK : LIST) === 0) {
+    if (this.looks % (awaited ? SEEK_EVERY_LOOKS : LIST_EVERY_LOOKS) === 0) {
       if (awaited || this.server.streams.count > 0) this.list()
       this.seek()
       for (const shown of this.all) shown.follow()
@@ -157,7 +157,7 @@ export class Dashboard implements Shown {
     for (const shown of this.all) shown.look()
     for (const [key, one] of this.asked) {
       one.idle = this.server.streams.countOf(one.shown) === 0 ? one.idle + 1 : 0
-      const isKept = one.shown.missing === null && one.idle < PATIENCE
+      const isKept = one.shown.missing === null && one.idle < MOST_IDLE_LOOKS
       if (one.idle > 0 && !isKept) this.drop(key)
     }
   }

@@ -5,8 +5,7 @@
  */
 import type { SpanName } from '../../core/spans/span-words.js'
 import type { Accounting, Diagnosis, Evidence, Parts } from '../evidence.js'
-import type { TunerDecision } from '../live/decision.js'
-import type { RunRecord } from '../live/record.js'
+import type { RunRecord, TunerDecision } from '../live/record.js'
 
 export interface Events {
   /** First, and again when runs come or go. */

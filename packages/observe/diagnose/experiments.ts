@@ -1,8 +1,14 @@
 /** Experiments on a run: each only where it decides something, in turns, and undone afterwards. */
 
 import { STALL } from '../../core/deliver/protocol-facts.js'
+import { monotonicMs } from '../../core/spans/clock.js'
+import { account } from '../account/account.js'
+import { collect } from '../account/collect.js'
+import type { SpanSource } from '../account/source.js'
 import type { Accounting, Evidence, Probes, StepTimes } from '../evidence.js'
-import type { FeedRun, Length } from './feed-run.js'
+import { Check } from '../tune/check.js'
+import type { Room, Seen } from '../tune/seen.js'
+import type { FeedRun } from './feed-run.js'
 
 /** Workers of a ring at most. */
 const MOST_WORKERS = 256
@@ -11,11 +17,8 @@ const BLOCKED = 0.5
 /** A part of a step that is smaller is not looked into. */
 const LEAST = 0.03
 
-/** How long each turn of an experiment takes, and how many there are of each. */
-const TURN: Length = { steps: 25, seconds: 1.2, most: 6 }
-const ROUNDS = 2
-/** A change is given so long to show: new workers start, and what was made before is used up. */
-const SETTLE: Length = { steps: 8, seconds: 0.5, most: 4 }
+/** What the tuner may set: a check of one change does not ask. */
+const ROOM: Room = { workers: MOST_WORKERS, depth: 0, claim: null, freeBytes: 0, workerBytes: 0 }
 
 /** Whether it has to be known what twice the reads in flight would do. */
 export function needsDoubling({ facts }: Evidence, { parts, makers }: Accounting): boolean {
@@ -25,34 +28,40 @@ export function needsDoubling({ facts }: Evidence, { parts, makers }: Accounting
   return parts.blocked >= LEAST || makers.blocked >= BLOCKED
 }
 
-/**
- * Samples/s with twice the workers: as many more reads are in flight. Measured in turns, so that what drifts meanwhile falls on
- * both; undone at the end.
- */
-export async function double(run: FeedRun): Promise<Pick<Probes, 'doubled' | 'bytesPerSecond'>> {
+/** Samples/s with twice the workers: as many more reads are in flight. The tuner's check of that change; undone at the end. */
+export async function double(
+  run: FeedRun,
+  source: SpanSource,
+  evidence: Evidence,
+): Promise<Pick<Probes, 'doubled' | 'bytesPerSecond'>> {
   const { workers } = run
   const doubledWorkers = Math.min(MOST_WORKERS, 2 * workers)
   if (doubledWorkers === workers) return {}
-  const doubled = { workers, doubledWorkers, before: [] as number[], after: [] as number[] }
+  // The machine is not looked at for each turn: rates are compared as they are.
+  const seen = (window: Evidence): Seen => ({
+    ring: 0,
+    feed: '',
+    room: ROOM,
+    evidence: { ...window, host: null },
+  })
+  const change = { ring: 0, knob: 'workers' as const, from: workers, to: doubledWorkers, predicted: null }
+  const check = new Check(change, { ...seen(evidence), accounting: account(evidence) }, monotonicMs())
+  let { settings } = check.begin(monotonicMs())
   let bytesPerSecond = 0
   try {
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const [setting, rates] of [
-        [workers, doubled.before],
-        [doubledWorkers, doubled.after],
-      ] as const) {
-        await run.setWorkers(setting)
-        await run.measure(SETTLE)
-        const { samples, seconds, bytes } = await run.measure(TURN)
-        if (seconds <= 0) continue
-        rates.push(samples / seconds)
-        bytesPerSecond = Math.max(bytesPerSecond, bytes / seconds)
-      }
+    for (let over = false; !over; settings = check.take()) {
+      for (const { value } of settings) await run.setWorkers(value)
+      await run.goOn((check.until - monotonicMs()) / 1000)
+      const now = monotonicMs()
+      const windows = check.measures ? [collect(source, { from: check.from, to: now })] : []
+      for (const window of windows)
+        bytesPerSecond = Math.max(bytesPerSecond, account(window).io.bytesPerSecond)
+      over = check.goOn(now, windows.map(seen)) !== undefined
     }
   } finally {
     await run.setWorkers(workers)
   }
-  return { doubled, bytesPerSecond }
+  return { doubled: { workers, doubledWorkers, ...check.rates }, bytesPerSecond }
 }
 
 /** Steps whose batch was at hand while makers were at work. */

@@ -21,19 +21,9 @@ export interface Length {
   most: number
 }
 
-/** What went through a run while it was measured. */
-interface Measured {
-  steps: number
-  samples: number
-  seconds: number
-  /** Bytes that workers have read. */
-  bytes: number
-}
-
 export class FeedRun {
   private loop: AsyncIterator<{ samples: number }> | undefined
   private steps = 0
-  private samples = 0
 
   constructor(
     private readonly loader: Loader,
@@ -50,20 +40,20 @@ export class FeedRun {
     await this.loader.tune({ workers })
   }
 
-  /** Lets the run go on. */
-  async measure({ steps, seconds, most }: Length): Promise<Measured> {
-    const before = { steps: this.steps, samples: this.samples, bytes: this.loader.stats().bytesRead }
+  /** Lets the run go on for so many seconds, and returns how many steps it made: two at least. */
+  async goOn(seconds: number): Promise<number> {
+    return this.measure({ steps: 0, seconds, most: Number.POSITIVE_INFINITY })
+  }
+
+  /** Lets the run go on. Returns how many steps it made. */
+  async measure({ steps, seconds, most }: Length): Promise<number> {
+    const before = this.steps
     const begun = monotonicMs()
     const passed = () => (monotonicMs() - begun) / 1000
-    const done = () => this.steps - before.steps
+    const done = () => this.steps - before
     const tooFew = () => done() < LEAST || passed() < SHORTEST
     while (tooFew() || (passed() < most && (done() < steps || passed() < seconds))) await this.step()
-    return {
-      steps: this.steps - before.steps,
-      samples: this.samples - before.samples,
-      seconds: passed(),
-      bytes: this.loader.stats().bytesRead - before.bytes,
-    }
+    return done()
   }
 
   /** How long a step of this trainer takes when its workers rest (ms): a system sleeps a little longer than it is told to. */
@@ -85,11 +75,10 @@ export class FeedRun {
   private async step(): Promise<void> {
     for (let empty = 0; ; empty++) {
       this.loop ??= this.loader[Symbol.asyncIterator]() as AsyncIterator<{ samples: number }>
-      const { done, value } = await this.loop.next()
+      const { done } = await this.loop.next()
       if (!done) {
         this.compute()
         this.steps++
-        this.samples += value.samples
         return this.stepped(this.steps)
       }
       this.loop = undefined

@@ -36,11 +36,11 @@ const WARM_UP: Length = { steps: 12, seconds: 0.7, most: 8 }
 /** A shorter window is noise, however many steps it has. */
 const LEAST_SECONDS = 3
 /** Of rows that are in memory it need not be asked what they would gain there. */
-const SOME = 0.05
+const ABSENT_SHARE = 0.05
 /** So long the same batches may take to be made twice. */
 const CACHED_SECONDS = 20
 /** Workers hold small spans back for a moment (ms). */
-const HELD = 30
+const HELD_MS = 30
 
 /** The feed, how it is opened, and when that began. */
 interface Given {
@@ -77,9 +77,8 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   })
   const stage = (name: string, length: Length) => {
     what = name
-    return run.measure(length).then(measured => {
-      before += measured.steps
-      return measured
+    return run.measure(length).then(made => {
+      before += made
     })
   }
   const { steps, seconds } = options
@@ -94,11 +93,11 @@ async function look(loader: Loader, of: Given, options: DiagnoseFeedOptions): Pr
   const to = monotonicMs()
   const signals = host.between(looked, host.look())
   host.close()
-  await new Promise(resolve => setTimeout(resolve, HELD))
+  await new Promise(resolve => setTimeout(resolve, HELD_MS))
   const evidence = windowOf(source, { from, to, host: signals, probes: { ideal } })
   noteStart(evidence, source, of)
   what = 'experiments'
-  if (needsDoubling(evidence, account(evidence))) await experiment(evidence, run, loader, of)
+  if (needsDoubling(evidence, account(evidence))) await experiment(evidence, source, run, loader, of)
   await run.end()
   return findings(evidence)
 }
@@ -131,7 +130,13 @@ function noteStart(evidence: Evidence, source: SpanSource, { begun, indexes }: G
 }
 
 /** Workers are blocked: is it that they wait for too few reads, or for data that are not in memory? */
-async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: Given): Promise<void> {
+async function experiment(
+  evidence: Evidence,
+  source: SpanSource,
+  run: FeedRun,
+  loader: Loader,
+  of: Given,
+): Promise<void> {
   const { json, opening } = of
   const state = loader.state()
   const { root = process.cwd(), plugins, workers, affinity, depth, rank, world, cache, timeout } = opening
@@ -143,9 +148,9 @@ async function experiment(evidence: Evidence, run: FeedRun, loader: Loader, of: 
   } catch {
     // What can't be looked at is unknown, and is said to be.
   }
-  Object.assign(evidence.probes, await double(run))
+  Object.assign(evidence.probes, await double(run, source, evidence))
   const { absent } = evidence.probes
-  if (absent === undefined || absent.share < SOME) return
+  if (absent === undefined || absent.share < ABSENT_SHARE) return
   const options = { root, plugins, workers, affinity, depth, rank, world, cache, timeout }
   const cached = await measureCached({ json, options, state }, CACHED_SECONDS)
   if (cached) evidence.probes.cached = cached

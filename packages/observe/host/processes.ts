@@ -8,7 +8,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readText } from '../../core/system/process/cgroup.js'
-import { MAKER_THREAD } from '../../core/system/process/thread-name.js'
+import { MAKER_THREAD } from '../../core/system/process/thread.js'
 import { parseKeyed, parseProcessStat, parseRunDelay, parseSchedstat, TICKS } from './parse.js'
 
 type Side = 'engine' | 'trainer'

@@ -3,7 +3,7 @@ import { startTime } from '../../core/system/process/proc.js'
 import type { RingFacts, SpanSource } from '../account/source.js'
 
 /** A ring that is closed may be replaced by another one of the same feed: so many looks are waited for that. */
-const PATIENCE = 3
+const MOST_LOOKS_CLOSED = 3
 
 export class Life {
   ended: string | undefined
@@ -40,7 +40,7 @@ export class Life {
       this.source = next
       return next
     }
-    if (++this.closed >= PATIENCE) this.ended = 'the feed was closed'
+    if (++this.closed >= MOST_LOOKS_CLOSED) this.ended = 'the feed was closed'
     return undefined
   }
 

@@ -3,24 +3,23 @@
  * a look costs as much as was written since the last one, however long the window is.
  */
 import type { SpanRecord } from '../../core/spans/reader.js'
-import { claimsIn } from '../account/claims.js'
-import { type CollectOptions, factsOf } from '../account/collect.js'
-import { addReads, SliceStream } from '../account/maker-slices.js'
+import { type CollectOptions, claimsIn, factsOf } from '../account/collect.js'
+import { APART, addReads, SliceStream } from '../account/maker-slices.js'
+import { WORK_KINDS } from '../account/slices.js'
 import type { Counters, SpanReading, SpanSource } from '../account/source.js'
-import { noteGc, StepStream } from '../account/steps.js'
+import { endOf, noteGc, StepStream } from '../account/steps.js'
 import type { ClaimTimes, Evidence, Facts, MakerSlice, StepTimes } from '../evidence.js'
 import { LEAST_STEPS } from '../verdict/thresholds.js'
-import { joinSlices } from './join-slices.js'
 
 /** The window (ms). Where fewer steps ended in it than a verdict needs, it is longer: until they have, or so long. */
-const WINDOW = 15_000
-const LONGEST = 600_000
+const WINDOW_MS = 15_000
+const LONGEST_WINDOW_MS = 600_000
 /** Claims at most: the latest are kept. */
-const CLAIMS = 2000
+const MOST_CLAIMS = 2000
 /** Steps at most. The latest are kept. */
-const STEPS = 20_000
+const MOST_STEPS = 20_000
 /** Slices of one look end at most so long before others of it (ms): lanes are read at least that often. */
-const LOOKS_APART = 20_000
+const LOOKS_APART_MS = 20_000
 
 /** What has ended since the last look. */
 export interface Seen {
@@ -140,7 +139,7 @@ export class RecentSpans {
   private slicesSince(from: number): MakerSlice[] {
     const { slices } = this
     let first = slices.length
-    while (first > 0 && slices[first - 1].to > from - LOOKS_APART) first--
+    while (first > 0 && slices[first - 1].to > from - LOOKS_APART_MS) first--
     return slices.slice(first).filter(({ to }) => to > from)
   }
 
@@ -149,13 +148,13 @@ export class RecentSpans {
     const evidence = this.of([...this.steps], this.windowFrom(to), to, more)
     if (this.last) evidence.silentMs = Math.max(0, to - endOf(this.last))
     const claims = this.claims.flatMap(({ at, claims }) => (at > evidence.from ? claims : []))
-    evidence.claims = claims.slice(-CLAIMS)
+    evidence.claims = claims.slice(-MOST_CLAIMS)
     return evidence
   }
 
   /** When the window begins: where the run, or looking at it, has begun since, then. */
   windowFrom(now: number): number {
-    return Math.max(this.begun, Math.min(now - WINDOW, this.enough(now)))
+    return Math.max(this.begun, Math.min(now - WINDOW_MS, this.enough(now)))
   }
 
   /** When the last so many steps began that a verdict needs. */
@@ -163,9 +162,9 @@ export class RecentSpans {
     let count = 0
     for (let i = this.steps.length - 1; i >= 0; i--) {
       count += this.steps[i].count
-      if (count >= LEAST_STEPS) return Math.max(now - LONGEST, this.steps[i].asked)
+      if (count >= LEAST_STEPS) return Math.max(now - LONGEST_WINDOW_MS, this.steps[i].asked)
     }
-    return now - LONGEST
+    return now - LONGEST_WINDOW_MS
   }
 
   private addSteps(records: readonly SpanRecord[]): StepTimes[] {
@@ -219,16 +218,16 @@ export class RecentSpans {
 
   private forget(now: number): void {
     const from = this.windowFrom(now)
-    let old = Math.max(0, this.steps.length - STEPS)
+    let old = Math.max(0, this.steps.length - MOST_STEPS)
     while (old < this.steps.length && endOf(this.steps[old]) <= from) old++
     if (old > 0) this.steps = this.steps.slice(old)
     const begin = Math.min(from, this.steps[0]?.asked ?? from)
     const last = this.last
-    const needed = Math.max(now - LONGEST, Math.min(begin, last ? endOf(last) : begin))
+    const needed = Math.max(now - LONGEST_WINDOW_MS, Math.min(begin, last ? endOf(last) : begin))
     // The last step may be older than the window: a step that goes on has waited since then.
     this.slices = joinSlices(
       this.slices.filter(({ to }) => to > needed),
-      now - WINDOW,
+      now - WINDOW_MS,
     )
     this.claims = this.claims.filter(({ at }) => at > from)
     this.losses = this.losses.filter(({ at }) => at > from)
@@ -271,6 +270,38 @@ function stepsIn(counters: readonly Counters[]): number {
   return steps
 }
 
-function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
-  return asked + supply + handOver + transfer + compute
+/** Joined slices are about so long (ms). */
+const LENGTH = 2000
+/** It is done when so many have come together: joining costs as much as looking at all. */
+const AT_ONCE = 64
+
+/** The same slices, of which those that ended before a moment are joined. */
+function joinSlices(slices: MakerSlice[], before: number): MakerSlice[] {
+  const short = slices.reduce(
+    (sum, { from, to }) => sum + (to <= before && to - from < LENGTH / 2 ? 1 : 0),
+    0,
+  )
+  if (short < AT_ONCE) return slices
+  const joined: MakerSlice[] = []
+  const open = new Map<number, MakerSlice>()
+  for (const slice of slices) {
+    const last = open.get(slice.maker)
+    const fits = last && slice.to <= before && slice.from - last.to < APART && slice.to - last.from <= LENGTH
+    if (fits && (last.cpu === null) === (slice.cpu === null)) add(last, slice)
+    else {
+      const copy = { ...slice, work: { ...slice.work } }
+      joined.push(copy)
+      open.set(slice.maker, copy)
+    }
+  }
+  return joined
+}
+
+function add(to: MakerSlice, more: MakerSlice): void {
+  to.to = Math.max(to.to, more.to)
+  for (const kind of WORK_KINDS) to.work[kind] += more.work[kind]
+  for (const name of ['wait', 'idle', 'gc', 'bytes', 'rows', 'claims', 'reads', 'opens'] as const)
+    to[name] += more[name]
+  to.cpu = to.cpu === null || more.cpu === null ? null : to.cpu + more.cpu
+  to.delay = to.delay === null || more.delay === null ? null : to.delay + more.delay
 }

@@ -1,8 +1,9 @@
 /**
  * What is known of one second of one rank: a line of the run log, and what pages and progress are made of. Plain JSON.
  */
+
+import type { Knob } from '../../core/deliver/ring-tuner.js'
 import type { Accounting, Parts, Remedy, VerdictName } from '../evidence.js'
-import type { TunerDecision } from './decision.js'
 
 export interface RunRecord {
   version: 1
@@ -61,4 +62,28 @@ export interface RunRecord {
   } | null
   /** What the tuner did in this second. */
   decisions: TunerDecision[]
+}
+
+export interface TunerDecision {
+  /** ms of CLOCK_MONOTONIC of the engine's host, and ms since 1970. */
+  at: number
+  time: number
+  /** The ring in the engine, and its feed's name. */
+  ring: number
+  feed: string
+  /**
+   * tried: set, and being checked. kept, reverted: the check is over. refused: nothing was set, for the reason given.
+   * frozen: all is well, nothing is tried while it stays so. woken: the work has changed, so it looks again.
+   */
+  event: 'tried' | 'kept' | 'reverted' | 'refused' | 'frozen' | 'woken'
+  knob: Knob | null
+  from: number | string | null
+  to: number | string | null
+  /** One sentence: what was seen, what was done, what came of it. */
+  reason: string
+  /** What the run loses before it (0…1). */
+  lost: number
+  /** Gains: new rate / old rate − 1, with 95 % intervals. */
+  predicted: { gain: number; interval: [number, number] } | null
+  measured: { gain: number; interval: [number, number] } | null
 }

@@ -8,27 +8,29 @@
  */
 import { hostname } from 'node:os'
 import { monotonicMs } from '../../core/spans/clock.js'
+import { NotesReader, type WrittenNote } from '../../core/spans/notes.js'
 import { account } from '../account/account.js'
+import { ratio } from '../account/numbers.js'
+import { WORK_KINDS } from '../account/slices.js'
 import type { RingFacts, SpanSource } from '../account/source.js'
-import type { Accounting, Diagnosis, Evidence, Facts, HostSignals, Probes } from '../evidence.js'
+import type { Accounting, Diagnosis, Evidence, Facts, HostSignals, MakerSlice, Probes } from '../evidence.js'
 import type { HostLook } from '../host/look.js'
 import { HostSampler } from '../host/sampler.js'
+import { isDecision } from '../log/check.js'
 import { conclude } from '../verdict/judge.js'
 import { sentence } from '../verdict/words.js'
-import { EngineNotes } from './engine-notes.js'
 import { Life } from './life.js'
-import { type MakerShares, sharesOf } from './maker-shares.js'
 import { RecentSpans, type Seen } from './recent.js'
-import type { RunRecord } from './record.js'
+import type { RunRecord, TunerDecision } from './record.js'
 
 /** The diagnosis may take this share of a core: one that takes 10 ms is made every 7 s. How often at most, and at least (ms). */
-const DIAGNOSING = 0.0015
-const OFTEN = 4000
-const OLDEST = 8000
+const DIAGNOSIS_SHARE = 0.0015
+const DIAGNOSE_EVERY_MS = 4000
+const OLDEST_DIAGNOSIS_MS = 8000
 /** Looks come a little early or late (ms). */
-const HALF_LOOK = 500
+const HALF_LOOK_MS = 500
 /** It is not begun before so much was seen (ms). */
-const LEAST_SEEN = 3000
+const LEAST_SEEN_MS = 3000
 
 export interface WatcherOptions {
   /** Processes of the trainer and the engine. */
@@ -171,8 +173,9 @@ export class RunWatcher {
   private diagnose(now: number): void {
     const from = this.spans.windowFrom(now)
     while (this.looks.length > 2 && this.looks[1].at <= from) this.looks.shift()
-    const pause = Math.min(OLDEST, Math.max(OFTEN, this.took / DIAGNOSING)) - HALF_LOOK
-    if (now - this.begun < LEAST_SEEN || now - this.diagnosed < pause) return
+    const pause =
+      Math.min(OLDEST_DIAGNOSIS_MS, Math.max(DIAGNOSE_EVERY_MS, this.took / DIAGNOSIS_SHARE)) - HALF_LOOK_MS
+    if (now - this.begun < LEAST_SEEN_MS || now - this.diagnosed < pause) return
     const [first, last] = [this.looks[0], this.looks.at(-1) as HostLook]
     const host = last.at > first.at ? this.host.between(first, last) : null
     const evidence = this.spans.window(now, this.beside(host, 1))
@@ -222,4 +225,98 @@ function coresOf(host: HostSignals | null): RunRecord['cores'] {
 function whyOf(diagnosis: Diagnosis, seconds: number): RunRecord['why'] {
   const { verdict, second, remedies, lost } = diagnosis
   return { verdict, second, sentence: sentence(diagnosis), remedy: remedies[0] ?? null, lost, seconds }
+}
+
+interface MakerShares {
+  number: number
+  /** By kind of work; kinds that it did not do are left out. */
+  work: Record<string, number>
+  /** Waiting for a free slot, and having nothing to do. */
+  wait: number
+  idle: number
+  /** CPU time. Null: the system does not say. */
+  cpu: number | null
+}
+
+/** By the workers' numbers. One that has been at the same piece of work all the time is not among them: it tells when that is done. */
+function sharesOf(slices: readonly MakerSlice[]): MakerShares[] {
+  const makers = new Map<number, MakerSlice[]>()
+  for (const slice of slices) {
+    const list = makers.get(slice.maker)
+    if (list) list.push(slice)
+    else makers.set(slice.maker, [slice])
+  }
+  return [...makers].sort(([a], [b]) => a - b).map(([number, list]) => shares(number, list))
+}
+
+function shares(number: number, slices: readonly MakerSlice[]): MakerShares {
+  const sum = (of: (slice: MakerSlice) => number) => slices.reduce((all, slice) => all + of(slice), 0)
+  const length = sum(({ from, to }) => to - from)
+  const share = (ms: number) => Math.min(1, ratio(ms, length))
+  const work: Record<string, number> = {}
+  for (const kind of WORK_KINDS) {
+    const ms = sum(slice => slice.work[kind])
+    if (ms > 0) work[kind] = share(ms)
+  }
+  const known = slices.every(({ cpu }) => cpu !== null)
+  return {
+    number,
+    work,
+    wait: share(sum(({ wait }) => wait)),
+    idle: share(sum(({ idle }) => idle)),
+    cpu: known ? share(sum(({ cpu }) => cpu ?? 0)) : null,
+  }
+}
+
+/** An engine without notes is asked again after this time (looks): it may write some later. */
+const AGAIN = 15
+
+export class EngineNotes {
+  private reader: NotesReader | undefined
+  private asked = 0
+  /** Rings that the run has had: another one takes over where another is to decode. */
+  private readonly rings = new Set<number>()
+  /** Bad samples by ring: a run may have several, one after the other. */
+  private readonly bad = new Map<number, number>()
+
+  /** Decisions are those that come from now on. */
+  constructor(
+    private readonly pid: number,
+    private readonly ring: () => number,
+  ) {
+    this.rings.add(ring())
+    this.reader = NotesReader.open(pid)
+    this.count(this.read())
+  }
+
+  /** What was written since the last look; and all bad samples. */
+  look(): { decisions: TunerDecision[]; bad: number } {
+    if (this.reader === undefined && ++this.asked % AGAIN === 0) this.reader = NotesReader.open(this.pid)
+    const notes = this.read()
+    this.rings.add(this.ring())
+    this.count(notes)
+    const decisions = notes.flatMap(({ kind, decision }) =>
+      kind === 'tuner' && isDecision(decision) && this.rings.has(decision.ring) ? [decision] : [],
+    )
+    return { decisions, bad: [...this.bad.values()].reduce((sum, count) => sum + count, 0) }
+  }
+
+  close(): void {
+    this.reader?.close()
+    this.reader = undefined
+  }
+
+  private read(): WrittenNote[] {
+    try {
+      return this.reader?.since() ?? []
+    } catch {
+      return [] // notes are no reason to stop watching
+    }
+  }
+
+  private count(notes: readonly WrittenNote[]): void {
+    for (const { kind, ring, count } of notes)
+      if (kind === 'bad' && typeof count === 'number' && this.rings.has(Number(ring)))
+        this.bad.set(Number(ring), Math.max(count, this.bad.get(Number(ring)) ?? 0))
+  }
 }

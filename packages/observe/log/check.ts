@@ -3,13 +3,14 @@
  * all. What does not fit is left out, as if it had not been written.
  */
 import { PART_NAMES } from '../account/parts.js'
-import type { Parts } from '../evidence.js'
-import type { TunerDecision } from '../live/decision.js'
-import type { RunRecord } from '../live/record.js'
+import type { RunRecord, TunerDecision } from '../live/record.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
 
 /** A rank from here on is none. */
 const MOST_RANKS = 2 ** 20
+
+type Check = (value: unknown) => boolean
+type Checks = Record<string, Check>
 
 /** A line of a run log. Undefined: it is half a line, or none. */
 export function parseLine(text: string): LogLine | undefined {
@@ -21,120 +22,99 @@ export function parseLine(text: string): LogLine | undefined {
     return undefined // half a line: its writer was killed
   }
   if (!isObject(value)) return undefined
-  if ('header' in value) return isHeader(value.header) ? { header: value.header } : undefined
-  if ('end' in value) return isEnd(value.end) ? { end: value.end } : undefined
-  return isRecord(value) ? value : undefined
-}
-
-function isRecord(value: unknown): value is RunRecord {
-  return (
-    isObject(value) &&
-    isPlace(value) &&
-    areNumbers(value, ['time', 'at', 'step', 'steps', 'samples', 'bytes', 'workers', 'depth', 'bad']) &&
-    isNumber(value.seconds) &&
-    value.seconds > 0 &&
-    ['stepMs', 'idealMs', 'lost'].every(name => isNumberOrNull(value[name])) &&
-    (value.parts === null || isParts(value.parts)) &&
-    (value.wait === null || areNumbers(value.wait, ['p50', 'p95', 'max'])) &&
-    (value.slots === null || areNumbers(value.slots, ['ready', 'filling', 'held'])) &&
-    (value.cores === null || areNumbers(value.cores, ['allowed', 'engine', 'trainer', 'others'])) &&
-    (value.memory === null || (areNumbers(value.memory, ['bytes']) && isNumberOrNull(value.memory.limit))) &&
-    (value.gpu === null || isGpu(value.gpu)) &&
-    (value.why === null || isWhy(value.why)) &&
-    Array.isArray(value.decisions) &&
-    value.decisions.every(isDecision)
-  )
+  if ('header' in value) return isHeader(value.header) ? { header: value.header as LogHeader } : undefined
+  if ('end' in value) return isEnd(value.end) ? { end: value.end as LogEnd } : undefined
+  return isRecord(value) ? (value as unknown as RunRecord) : undefined
 }
 
 export function isDecision(value: unknown): value is TunerDecision {
-  return (
-    areNumbers(value, ['at', 'time', 'ring', 'lost']) &&
-    areTexts(value, ['feed', 'event', 'reason']) &&
-    (value.knob === null || typeof value.knob === 'string') &&
-    [value.from, value.to].every(one => isNumberOrNull(one) || typeof one === 'string') &&
-    [value.predicted, value.measured].every(
-      one => one === null || (areNumbers(one, ['gain']) && isInterval(one.interval)),
-    )
-  )
+  return DECISION(value)
 }
 
-function isHeader(value: unknown): value is LogHeader {
-  return (
-    isObject(value) &&
-    isPlace(value) &&
-    areNumbers(value, ['time', 'at']) &&
-    (value.run === null || typeof value.run === 'string') &&
-    (value.hashes === null || areTexts(value.hashes, ['order', 'content']))
-  )
-}
-
-/** Whose line it is. */
-function isPlace(value: Fields): boolean {
-  const rank = value.rank as number
-  return (
-    areTexts(value, ['host', 'feed']) &&
-    areNumbers(value, ['trainer', 'engine', 'ring', 'rank', 'world']) &&
-    Number.isInteger(rank) &&
-    rank >= 0 &&
-    rank < MOST_RANKS
-  )
-}
-
-function isEnd(value: unknown): value is LogEnd {
-  return areTexts(value, ['reason']) && areNumbers(value, ['time'])
-}
-
-function isParts(value: unknown): value is Parts {
-  return areNumbers(value, PART_NAMES)
-}
-
-function isGpu(value: unknown): boolean {
-  return (
-    areTexts(value, ['name']) &&
-    ['hasWork', 'smActive', 'memoryBytes', 'watts'].every(name => isNumberOrNull(value[name]))
-  )
-}
-
-function isWhy(value: unknown): boolean {
-  return (
-    areTexts(value, ['verdict', 'sentence']) &&
-    areNumbers(value, ['lost', 'seconds']) &&
-    (value.second === null || typeof value.second === 'string') &&
-    (value.remedy === null || isRemedy(value.remedy))
-  )
-}
-
-function isRemedy(value: unknown): boolean {
-  return (
-    areTexts(value, ['action']) &&
-    isNumberOrNull(value.predictedGain) &&
-    (value.interval === null || value.interval === undefined || isInterval(value.interval))
-  )
-}
-
-function isInterval(value: unknown): boolean {
-  // A bound that is not finite is null in JSON.
-  return Array.isArray(value) && value.length === 2 && value.every(isNumberOrNull)
-}
-
-type Fields = Record<string, unknown>
-
-export function isObject(value: unknown): value is Fields {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function areNumbers(value: unknown, names: readonly string[]): value is Fields {
-  return isObject(value) && names.every(name => isNumber(value[name]))
+export function areNumbers(value: unknown, names: readonly string[]): value is Record<string, unknown> {
+  return objectOf(each(names, number))(value)
 }
 
-export function areTexts(value: unknown, names: readonly string[]): value is Fields {
-  return isObject(value) && names.every(name => typeof value[name] === 'string')
+export function areTexts(value: unknown, names: readonly string[]): value is Record<string, unknown> {
+  return objectOf(each(names, text))(value)
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+const number: Check = value => typeof value === 'number' && Number.isFinite(value)
+const text: Check = value => typeof value === 'string'
+const orNull =
+  (check: Check): Check =>
+  value =>
+    value === null || check(value)
+const either =
+  (...checks: Check[]): Check =>
+  value =>
+    checks.some(check => check(value))
+/** An object with these parts, whatever else it has. */
+const objectOf =
+  (parts: Checks): Check =>
+  value =>
+    isObject(value) && Object.entries(parts).every(([name, check]) => check(value[name]))
+const each = (names: readonly string[], check: Check): Checks =>
+  Object.fromEntries(names.map(name => [name, check]))
+
+// A bound that is not finite is null in JSON.
+const interval: Check = value => Array.isArray(value) && value.length === 2 && value.every(orNull(number))
+
+/** Whose line it is. */
+const PLACE: Checks = {
+  ...each(['host', 'feed'], text),
+  ...each(['trainer', 'engine', 'ring', 'world'], number),
+  rank: value => Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_RANKS,
 }
 
-function isNumberOrNull(value: unknown): boolean {
-  return value === null || isNumber(value)
-}
+const isHeader = objectOf({
+  ...PLACE,
+  ...each(['time', 'at'], number),
+  run: orNull(text),
+  hashes: orNull(objectOf({ order: text, content: text })),
+})
+
+const isEnd = objectOf({ reason: text, time: number })
+
+const gains = objectOf({ gain: number, interval })
+const DECISION = objectOf({
+  ...each(['at', 'time', 'ring', 'lost'], number),
+  ...each(['feed', 'event', 'reason'], text),
+  knob: orNull(text),
+  ...each(['from', 'to'], orNull(either(number, text))),
+  ...each(['predicted', 'measured'], orNull(gains)),
+})
+
+const remedy = objectOf({
+  action: text,
+  predictedGain: orNull(number),
+  interval: value => value === null || value === undefined || interval(value),
+})
+
+const isRecord = objectOf({
+  ...PLACE,
+  ...each(['time', 'at', 'step', 'steps', 'samples', 'bytes', 'workers', 'depth', 'bad'], number),
+  seconds: value => number(value) && (value as number) > 0,
+  ...each(['stepMs', 'idealMs', 'lost'], orNull(number)),
+  parts: orNull(objectOf(each(PART_NAMES, number))),
+  wait: orNull(objectOf(each(['p50', 'p95', 'max'], number))),
+  slots: orNull(objectOf(each(['ready', 'filling', 'held'], number))),
+  cores: orNull(objectOf(each(['allowed', 'engine', 'trainer', 'others'], number))),
+  memory: orNull(objectOf({ bytes: number, limit: orNull(number) })),
+  gpu: orNull(
+    objectOf({ name: text, ...each(['hasWork', 'smActive', 'memoryBytes', 'watts'], orNull(number)) }),
+  ),
+  why: orNull(
+    objectOf({
+      ...each(['verdict', 'sentence'], text),
+      ...each(['lost', 'seconds'], number),
+      second: orNull(text),
+      remedy: orNull(remedy),
+    }),
+  ),
+  decisions: value => Array.isArray(value) && value.every(DECISION),
+})

@@ -208,3 +208,13 @@ function snake(name: string): string {
 function counted(of: Metric['of']): Metric['of'] {
   return accounting => (accounting.makers.from === 'none' ? null : of(accounting))
 }
+
+/** `{ 'millrace/lost': 0.07, 'millrace/wait_ms/p95': 3.1, … }`. What is not known is left out. */
+export function flatMetrics(accounting: Accounting): Record<string, number> {
+  const flat: Record<string, number> = {}
+  for (const { name, of } of METRICS) {
+    const value = of(accounting)
+    if (value !== null && Number.isFinite(value)) flat[`millrace/${name}`] = value
+  }
+  return flat
+}

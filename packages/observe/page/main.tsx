@@ -7,7 +7,6 @@ import { Report } from './report.js'
 import { connect } from './state/connect.js'
 import { EMPTY, type State } from './state/store.js'
 import { startTheme } from './state/theme.js'
-import { colourRules } from './words/parts.js'
 
 function Live() {
   const [state, setState] = useState<State>(EMPTY)
@@ -16,7 +15,6 @@ function Live() {
 }
 
 startTheme()
-document.head.append(Object.assign(document.createElement('style'), { textContent: colourRules() }))
 const root = document.getElementById('page')
 const data = document.getElementById('data')?.textContent
 if (root !== null) render(data == null ? <Live /> : <Report data={JSON.parse(data) as ReportData} />, root)

@@ -1,7 +1,6 @@
 /** What stands around every page: the top line, the theme and the list of keys, and a word about what was done. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { Keys } from './keys.js'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { nextTheme } from './state/theme.js'
 
 /** How long a word about what was done stays (ms). */
@@ -75,4 +74,36 @@ export function Shell({ line, notices, stale = false, onKey, keys, children }: G
 
 function inField(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement
+}
+
+const EVERYWHERE: [string, string][] = [
+  ['t', 'light, dark, or as the system says'],
+  ['?', 'this list'],
+  ['+ − 0', 'timeline: closer, further, everything'],
+  ['← → ↑ ↓', 'timeline: earlier, later, another thread'],
+  [', .', 'timeline: the span before, the next one'],
+  ['Esc', 'closes this'],
+]
+
+function Keys({ keys, onClose }: { keys: [key: string, what: string][]; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={onClose}>
+      <h2 id="keys-title">Keys</h2>
+      <dl>
+        {[...keys, ...EVERYWHERE].map(([key, what]) => (
+          <div key={key + what}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  )
 }

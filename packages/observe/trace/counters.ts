@@ -4,7 +4,7 @@ import { TICKS_PER_MS, type TraceEvent } from './events.js'
 /** Bytes are summed for so long (ticks, 100 ms). */
 const BIN = 100 * TICKS_PER_MS
 /** Batches ready are told at most this often (ticks, 0.1 ms). */
-const OFTEN = TICKS_PER_MS / 10
+const WRITE_EVERY_TICKS = TICKS_PER_MS / 10
 
 interface Ring {
   pid: number
@@ -40,7 +40,7 @@ export class TraceCounters {
     if (!(ring.rows > 0)) return
     let known = this.rings.get(key)
     if (known === undefined) {
-      known = { ...ring, changes: [], made: 0, told: -OFTEN, value: -1 }
+      known = { ...ring, changes: [], made: 0, told: -WRITE_EVERY_TICKS, value: -1 }
       this.rings.set(key, known)
     }
     known.depth = ring.depth
@@ -74,7 +74,7 @@ export class TraceCounters {
       // A recorder that comes late, or lost records, does not know how many there were: the limits lead it back.
       ring.made = Math.min(Math.max(0, ring.made + rows), ring.rows * Math.max(1, ring.depth))
       const value = Math.floor(ring.made / ring.rows)
-      if (value === ring.value || at - ring.told < OFTEN) continue
+      if (value === ring.value || at - ring.told < WRITE_EVERY_TICKS) continue
       ring.value = value
       ring.told = at
       const name = `batches ready (ring ${key.slice(key.indexOf('/') + 1)})`

@@ -3,7 +3,7 @@
  * group becomes a slice with its parts inside.
  */
 import type { SpanRecord } from '../../core/spans/reader.js'
-import { isWork } from '../worker-spans.js'
+import { isWork } from '../account/slices.js'
 
 /** Parts of a group follow each other at most this far apart (ms). */
 const GAP = 0.05

@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { RingInfo } from '../../core/spans/reader.js'
+import { readText } from '../../core/system/process/cgroup.js'
+import { parseProcessStat } from '../host/parse.js'
 
 /** Whether a process is there. One that ended and is not yet waited for by its parent is not. */
 export function isAlive(pid: number): boolean {
-  return stateOf(pid) !== undefined
+  return parentOf(pid) !== undefined
 }
 
 /** The processes that were started by these, and by those, in turn. */
@@ -13,7 +15,7 @@ export function descendants(pids: ReadonlySet<number>): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
-    const parent = stateOf(Number(name))
+    const parent = parentOf(Number(name))
     if (parent !== undefined) parents.set(Number(name), parent)
   }
   const found: number[] = []
@@ -51,29 +53,8 @@ export function programOf(pid: number): string {
   }
 }
 
-/** CPU time (ms) and memory (bytes) of a process. Undefined: it has ended. */
-export function usageOf(pid: number): { cpuMs: number; rss: number } | undefined {
-  try {
-    const fields = statOf(pid)
-    const rss = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1])
-    return { cpuMs: (Number(fields[11]) + Number(fields[12])) * 10, rss: rss * 4096 }
-  } catch {
-    return undefined
-  }
-}
-
 /** The parent of a process; undefined: it has ended. */
-function stateOf(pid: number): number | undefined {
-  try {
-    const [state, parent] = statOf(pid)
-    return state === 'Z' || state === 'X' ? undefined : Number(parent)
-  } catch {
-    return undefined
-  }
-}
-
-/** The fields of /proc/PID/stat from the state on: a program's name may have spaces and brackets. */
-function statOf(pid: number): string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')
+function parentOf(pid: number): number | undefined {
+  const stat = parseProcessStat(readText('/', `/proc/${pid}/stat`) ?? '')
+  return stat === null || stat.state === 'Z' || stat.state === 'X' ? undefined : stat.parent
 }

@@ -7,9 +7,10 @@ import { monotonicMs } from '../../core/spans/clock.js'
 import { readNotes } from '../../core/spans/notes.js'
 import type { SpanCursor } from '../../core/spans/reader.js'
 import { usableCores } from '../../core/system/process/limits.js'
-import type { TunerDecision } from '../live/decision.js'
+import { usage } from '../../core/system/process/proc.js'
+import type { TunerDecision } from '../live/record.js'
 import { TraceFile } from './file.js'
-import { descendants, enginesOf, isAlive, programOf, usageOf } from './processes.js'
+import { descendants, enginesOf, isAlive, programOf } from './processes.js'
 import { Timeline } from './timeline.js'
 
 /** Of a run that went on before, what lies at most so far back is part of the trace (ms). */
@@ -155,16 +156,17 @@ export class Recorder {
   }
 
   private usage(pid: number, source: Source): void {
-    const usage = usageOf(pid)
-    if (usage === undefined) return
+    const used = usage(pid)
+    if (used === undefined) return
+    const usedMs = 1000 * used.seconds
     const now = monotonicMs()
     const { looked, cpuMs } = source
     source.looked = now
-    source.cpuMs = usage.cpuMs
-    this.timeline.counter(pid, 'memory', now, { bytes: usage.rss })
+    source.cpuMs = usedMs
+    this.timeline.counter(pid, 'memory', now, { bytes: used.bytes })
     if (now > looked)
       this.timeline.counter(pid, 'cores in use', looked, {
-        cores: round((usage.cpuMs - cpuMs) / (now - looked)),
+        cores: round((usedMs - cpuMs) / (now - looked)),
       })
   }
 }

@@ -1,8 +1,8 @@
 /** Makes the events of a trace out of the records of one or more processes, as they come. */
 import type { RingInfo, SpanRecord } from '../../core/spans/reader.js'
+import { isWork } from '../account/slices.js'
 import { beginsEpoch } from '../account/steps.js'
-import type { TunerDecision } from '../live/decision.js'
-import { isWork } from '../worker-spans.js'
+import type { TunerDecision } from '../live/record.js'
 import { TraceCounters } from './counters.js'
 import { TICKS_PER_MS, type TraceArgs, type TraceEvent } from './events.js'
 import { type FlowPoint, Flows } from './flows.js'

@@ -3,8 +3,8 @@ import type { Knob } from '../../core/deliver/ring-tuner.js'
 import type { Candidate } from './seen.js'
 
 /** After a refusal a knob rests this long (ms); two refusals double it, up to an hour. */
-const PAUSE = 30_000
-const LONGEST = 3_600_000
+const PAUSE_MS = 30_000
+const LONGEST_PAUSE_MS = 3_600_000
 /** A change that was refused is not tried again, nor one that is nearer to it than this factor, for so many pauses. */
 const NEAR = 1.2
 
@@ -26,7 +26,7 @@ export class Pauses {
 
   refused({ knob, to }: Candidate, now: number): void {
     const { count = 0, values = [] } = this.knobs.get(knob) ?? {}
-    const pause = Math.min(LONGEST, PAUSE * 2 ** Math.floor(count / 2))
+    const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** Math.floor(count / 2))
     this.knobs.set(knob, { count: count + 1, until: now + pause, values: [...values, to] })
   }
 

@@ -9,7 +9,8 @@
 import type { Setting } from '../../core/deliver/ring-tuner.js'
 import { account } from '../account/account.js'
 import type { Evidence, Probes } from '../evidence.js'
-import type { TunerDecision } from '../live/decision.js'
+import type { TunerDecision } from '../live/record.js'
+import { fitModel } from '../model/fit.js'
 import { FINE } from '../verdict/thresholds.js'
 import { candidatesFor } from './candidates.js'
 import { Check, type CheckResult } from './check.js'
@@ -17,14 +18,13 @@ import { Decoding } from './decoding.js'
 import { Pauses } from './pauses.js'
 import type { Candidate, Seen, Weighed } from './seen.js'
 import * as words from './words.js'
-import { hasChanged, type WorkFacts, workFacts } from './work-facts.js'
 
 /** Between two looks (ms). */
-const OFTEN = 2000
+const LOOK_EVERY_MS = 2000
 /** What a run's first moments say is about its start (ms, steps). */
 const WARM_UP = { ms: 3000, steps: 20 }
 /** Windows that are watched: from the last change on, but no longer than this (ms); where steps are long, than this. */
-const LONGEST = 8000
+const LONGEST_WINDOW_MS = 8000
 const LONGEST_SLOW = 60_000
 /** Single claims are read of the last ms: they cost more to read. */
 const CLAIMS = 2500
@@ -83,10 +83,10 @@ export class Tuner {
 
   /** Looks, and says what is to be set. Called at `wake` of the step before, or later. */
   look(now: number, see: See): Step {
-    const step: Step = { set: [], decisions: [], wake: now + OFTEN }
+    const step: Step = { set: [], decisions: [], wake: now + LOOK_EVERY_MS }
     if (this.check) this.goOn(now, see, step)
-    else if (now - this.since >= OFTEN / 2) this.watch(now, see, step)
-    else step.wake = Math.max(now + 50, this.since + OFTEN)
+    else if (now - this.since >= LOOK_EVERY_MS / 2) this.watch(now, see, step)
+    else step.wake = Math.max(now + 50, this.since + LOOK_EVERY_MS)
     return step
   }
 
@@ -110,7 +110,7 @@ export class Tuner {
   }
 
   private watch(now: number, see: See, step: Step): void {
-    let from = Math.max(this.since, now - LONGEST)
+    let from = Math.max(this.since, now - LONGEST_WINDOW_MS)
     let seen = see(from, false)
     let worst = worstOf(seen)
     let least = LEAST_STEPS
@@ -195,7 +195,7 @@ export class Tuner {
     this.check = undefined
     this.since = now
     step.set.push(...result.settings)
-    step.wake = now + OFTEN
+    step.wake = now + LOOK_EVERY_MS
     this.conclude(now, check, this.unlessChanged(result, worstOf(check.lastBefore)), step)
   }
 
@@ -300,4 +300,34 @@ function decision(
     measured: null,
     ...more,
   }
+}
+
+/** CPU and blocked time a sample (ms), and the trainer's own work a step (ms). */
+interface WorkFacts {
+  cpu: number
+  blocked: number
+  step: number
+}
+
+/** A change by this share is one. */
+const CHANGED = 0.2
+/** A figure that is less than this share of the others' sum does not matter, however it changes. */
+const SMALL = 0.1
+
+function workFacts({ evidence, accounting }: Weighed): WorkFacts {
+  const { cpu, blocked, step } = fitModel(evidence, accounting)
+  return { cpu: cpu.value, blocked: blocked.value, step: step.value }
+}
+
+/** What has changed, in words; undefined: nothing that matters. */
+function hasChanged(before: WorkFacts, now: WorkFacts): string | undefined {
+  const differs = (name: keyof WorkFacts, least: number) =>
+    Math.max(before[name], now[name]) > least &&
+    Math.abs(now[name] - before[name]) > CHANGED * Math.max(before[name], 1e-9)
+  const least = SMALL * (before.cpu + before.blocked)
+  const told = (name: keyof WorkFacts) => `${before[name].toFixed(2)} to ${now[name].toFixed(2)} ms`
+  if (differs('step', 0.05)) return `the trainer's step went from ${told('step')}`
+  if (differs('cpu', least)) return `the CPU time of a sample went from ${told('cpu')}`
+  if (differs('blocked', least)) return `a sample's waiting for storage went from ${told('blocked')}`
+  return undefined
 }

@@ -7,9 +7,8 @@ import type { Decoder } from '../../core/define/kind.js'
 import { dtypeOf, varyingLayout } from '../../core/define/layout.js'
 import { bytesOfElements } from '../../core/define/limits.js'
 import { arrayForDevice, arrayStaysOnCpu, compileDeviceArray, redoArray } from '../transform/device/array.js'
-import { compileArray, compileVaryingArray } from '../transform/plain/array-field.js'
+import { compileArray, compileVaryingArray, compileWindows } from '../transform/plain/array-field.js'
 import { missingBytes, missingRow } from '../transform/plain/missing.js'
-import { compileWindows } from '../transform/plain/windowed-array.js'
 import { arrayOps } from './array-operators.js'
 
 /** Elements may be stored as wide as this, wider than the field's. */

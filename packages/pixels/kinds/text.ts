@@ -20,6 +20,14 @@ const TOKENISED_BYTES = 64 * 1024 * 1024
 /** What means something only for a text that is tokenised. */
 const OF_TOKENS = ['apply', 'dtype', 'pad'] as const
 
+const layoutAs =
+  (form: 'text' | 'ragged'): Decoder['layout'] =>
+  (name, fields, path) => {
+    const here = at(path, name)
+    const dtype = dtypeOf(fields[name], here)
+    return varyingLayout(name, fields[name], here, { dtype, shape: [], usual: MAX_BYTES, form })
+  }
+
 const limit: FieldRules['limit'] = field => ({ most: bytesOfElements(field), mend: 'raise "max"' })
 const compile: Decoder['compile'] = (field, _, map) =>
   bounded(field, compileText(field, map), missingBytes(field))
@@ -49,13 +57,7 @@ export const text: Decoder = {
     const field = fields[name]
     const here = at(path, name)
     const tokens = tokenizing({ apply: textOps(field, at(here, 'apply')) })
-    if (tokens === undefined)
-      return varyingLayout(name, field, here, {
-        dtype: dtypeOf(field, here),
-        shape: [],
-        usual: MAX_BYTES,
-        form: 'text',
-      })
+    if (tokens === undefined) return layoutAs('text')(name, fields, path)
     const dtype = dtypeOf(field, here, TOKEN_DTYPES, { what: 'a token' })
     return varyingLayout(name, field, here, { dtype, shape: [], max: tokens.max })
   },
@@ -85,13 +87,7 @@ export const json: Decoder = {
     },
     limit,
   },
-  layout: (name, fields, path) =>
-    varyingLayout(name, fields[name], at(path, name), {
-      dtype: dtypeOf(fields[name], at(path, name)),
-      shape: [],
-      usual: MAX_BYTES,
-      form: 'text',
-    }),
+  layout: layoutAs('text'),
   compile,
   verify: () => decodeJson,
 }
@@ -106,11 +102,6 @@ export const bytes: Decoder = {
     traits: { bytes: true },
     limit,
   },
-  layout: (name, fields, path) =>
-    varyingLayout(name, fields[name], at(path, name), {
-      dtype: dtypeOf(fields[name], at(path, name)),
-      shape: [],
-      usual: MAX_BYTES,
-    }),
+  layout: layoutAs('ragged'),
   compile,
 }

@@ -51,7 +51,7 @@ export async function sourceOfFolder(path: string, stores: Stores): Promise<Sour
     : filesOfFormat(`${folder}/`, '*/*', below.sort())
 }
 
-const PICTURE = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
+export const PICTURE = new RegExp(`\\.(${IMAGE_EXTENSIONS.join('|')})$`, 'i')
 
 function namesBelow(folder: string, entries: readonly Dirent[]): string[] {
   return entries

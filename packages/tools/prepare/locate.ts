@@ -10,7 +10,7 @@ import { prefixOf } from '../../core/source/find/names.js'
 import { listOf } from '../../core/store/access.js'
 import { Stores, schemeOf } from '../../core/store/stores.js'
 import { readRegular } from '../../core/system/files/regular.js'
-import { filesOfFormat, sourceByStart, sourceOf, sourceOfFolder, sourceOfFormat } from './formats.js'
+import { filesOfFormat, PICTURE, sourceByStart, sourceOf, sourceOfFolder, sourceOfFormat } from './formats.js'
 
 /**
  * The source that an argument stands for: `{"synthetic": …}` is a source as in a definition, `x.tar` and `x-*.parquet` are files of a format, a folder
@@ -60,6 +60,7 @@ async function objectsAt(path: string, stores: Stores): Promise<SourceJson> {
     names.push(name.slice(folder.length))
     if (names.length === LOOKED_AT) break
   }
+  if (names.some(name => name.includes('/') && PICTURE.test(name))) return { folder: path }
   const here = names.filter(name => !name.includes('/'))
   return filesOfFormat(folder, '*', here) ?? (names.length > 0 ? { folder: path } : { files: path })
 }

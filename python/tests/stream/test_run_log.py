@@ -13,6 +13,7 @@ import pytest
 from patience import wait_until
 
 import millrace
+from millrace._generated.options import CHOICES, ENGINE_NAMES
 from millrace._open.request import options_of
 from millrace._stream.progress_line import ProgressLine, duration
 from millrace.errors import DefinitionError
@@ -26,7 +27,7 @@ FEED = {
 
 
 def request(**more):
-    return options_of(1, 4, cache=None, scratch=None, timeout=60, steps=None, **more)
+    return options_of({**dict.fromkeys([*ENGINE_NAMES, *CHOICES]), **more})
 
 
 def test_the_folder_is_sent_as_a_whole_path(monkeypatch, tmp_path):

@@ -1,9 +1,9 @@
 /** What the `mix` kernel does, plainly: each row with those before it, as row 0's header says. */
 import { DTYPES, type Dtype, toBf16, toF16 } from '../../../packages/core/basics/dtype.js'
+import { partsOf, rowBefore } from '../../../packages/pixels/operators/mosaic/mosaic.js'
 import { roundEven } from '../../../packages/pixels/test/transform/twins/filter.js'
 import { fromBf16, fromF16 } from '../../../packages/pixels/test/transform/twins/mix.js'
 import { MIX_WORDS, MixKind, Word } from '../../../packages/pixels/transform/device/parameter-words.js'
-import { partsOf, rowBefore } from '../../../packages/pixels/transform/mix/mosaic.js'
 
 interface Rows {
   count: number

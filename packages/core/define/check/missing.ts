@@ -1,5 +1,5 @@
 /** What a field has in place of a value that a sample lacks: checked against the field's type before anything is read. */
-import { DTYPES, type Dtype } from '../../basics/dtype.js'
+import { type Dtype, rangeOf } from '../../basics/dtype.js'
 import { DefinitionError } from '../../basics/errors.js'
 import { at, wrong } from '../../basics/mistakes.js'
 import { decoderOf } from '../kind.js'
@@ -47,14 +47,7 @@ function checkNumber(missing: MissingJson, dtype: Dtype, path: string): void {
     if (typeof missing === 'number' || name) return
     throw wrong(path, `a number, "nan", "inf" or "-inf", for ${dtype}`, missing)
   }
-  const [least, most] = rangeOf(dtype)
+  const [least, most] = rangeOf(dtype)!
   if (Number.isInteger(missing) && (missing as number) >= least && (missing as number) <= most) return
   throw wrong(path, `a whole number from ${least} to ${most}, for ${dtype}`, missing)
-}
-
-function rangeOf(dtype: Dtype): readonly [number, number] {
-  if (dtype === 'bool') return [0, 1]
-  if (dtype === 'i64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-  const bits = 8 * DTYPES[dtype].bytes
-  return dtype[0] === 'u' ? [0, 2 ** bits - 1] : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
 }

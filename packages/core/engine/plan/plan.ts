@@ -11,6 +11,8 @@ import { columnLimits } from '../../define/limits.js'
 import { tokenizing } from '../../define/operators/text.js'
 import type { OpenedTokenizer } from '../../define/tokenizer.js'
 import type { NormalFeed } from '../../define/types.js'
+import { lengthsDigest, planBatches } from '../../order/bins/plan.js'
+import { tableBytes } from '../../order/bins/tables.js'
 import type { BlendChange } from '../../order/blend/changes.js'
 import {
   type CompiledOrder,
@@ -28,7 +30,7 @@ import { attachSource, openSources } from '../../source/registry.js'
 import type { Fingerprint, OnProgress, Source } from '../../source/source.js'
 import { checkColumns } from './fields/open-fields.js'
 import type { JobSource } from './job.js'
-import type { Measure } from './lengths.js'
+import { findLengths, type LengthOptions, type Measure, type OfSources } from './lengths.js'
 
 export interface FeedPlan extends StateFeed {
   feed: NormalFeed
@@ -98,19 +100,18 @@ export async function planFeed(given: NormalFeed, options: PlanOptions = {}): Pr
     notice,
   )
   if (notice !== undefined && attached.some(source => source.layout !== undefined)) {
-    const { noticeOfCodecs } = await import('../../source/slow-codecs.js')
-    const slow = noticeOfCodecs(attached)
+    const { codecLibraries, slowCodecs } = await import('../../codec/slow.js')
+    // Layouts are asked for only where a library of the system is missing.
+    const slow = codecLibraries().every(library => library.found)
+      ? undefined
+      : slowCodecs(attached.flatMap(source => source.layout?.()?.codecs ?? []))
     if (slow !== undefined) notice(slow)
   }
   const group = feed.batch.size ?? feed.batch.global
   const drawn = planOrder(feed.order, attached, blend && { ...blend, group, changes })
   const indexBytes = sources.reduce((sum, { manifest }) => sum + manifest.indexBytes, 0)
   const batches = goesByLengths(feed)
-    ? await (await import('./batches.js')).batchesOf(
-        { feed, sources, attached, indexBytes, tokenizers },
-        drawn,
-        options,
-      )
+    ? await batchesOf({ feed, sources, attached, indexBytes, tokenizers }, drawn, options)
     : undefined
   const orderData = batches?.data ?? drawn
   const order = compileOrder(orderData)
@@ -156,4 +157,31 @@ function contentOf(sources: readonly JobSource[]): string | undefined {
 export function replan(plan: FeedPlan, changes: readonly BlendChange[]): FeedPlan {
   const orderData = withChanges(plan.orderData, changes)
   return { ...plan, orderData, order: compileOrder(orderData) }
+}
+
+/** The order with its groups and bins, and what the plan of a feed has to know of them. */
+interface PlannedBatches {
+  data: OrderData
+  /** Of the lengths. */
+  digest: string
+  /** Rows of a batch at most, where it has tokens and no size. */
+  rows?: number
+  /** Of memory that threads share. */
+  bytes: number
+}
+
+async function batchesOf(
+  of: OfSources,
+  drawn: OrderData,
+  options: LengthOptions & { epoch?: number },
+): Promise<PlannedBatches> {
+  const { epoch = 0, notice } = options
+  const lengths = await findLengths(of, options)
+  const idOf = (source: number, row: number): string => of.attached[source].id(row)
+  const { data, rows, notice: saved } = planBatches(drawn, of.feed, lengths, epoch, idOf)
+  if (saved !== undefined) notice?.(saved)
+  const arrays = new Set([...(lengths.tokens ?? []), ...(lengths.keys ?? [])])
+  const own = [...arrays].reduce((sum, { byteLength }) => sum + byteLength, 0)
+  const bytes = own + (data.bins ? tableBytes(data.bins.shared) : 0)
+  return { data, digest: lengthsDigest(lengths), bytes, ...(rows !== undefined && { rows }) }
 }

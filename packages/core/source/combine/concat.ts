@@ -2,13 +2,12 @@
  * Sources one after the other: the rows and runs of each part are counted on from those before it. The number of the
  * part stands before an id, since two parts may have the same ids.
  */
-
 import type { Random } from '../../basics/random.js'
 import type { SourceJson } from '../../define/types.js'
 import { folderClasses } from '../classes.js'
 import { joinedLayouts } from '../layout.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Leaf,
@@ -166,7 +165,7 @@ class ConcatSource implements EveryMember {
     this.parts[i].enqueueRow?.(row - this.rows[i], columns, epoch, random)
   }
 
-  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
     const i = find(this.rows, row)
     return this.parts[i].sample(row - this.rows[i], epoch, columns, got)
   }

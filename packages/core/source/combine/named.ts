@@ -2,10 +2,9 @@
  * A source with new names for some of its columns. As an entry of a blend it has a name, too: its samples get a column
  * `source` that holds the name, and the name stands before their ids. `blend.ts` and `zip.ts` make them.
  */
-
 import { nearest, SourceError } from '../../basics/errors.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Manifest,
@@ -110,15 +109,10 @@ class RenamedSource extends SourceWrapper {
     }
   }
 
-  override sample(
-    row: number,
-    epoch: number,
-    columns: readonly string[],
-    got: Pieces,
-  ): Record<string, Column> {
+  override sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
     const below = this.columnsBelow(columns)
     const values = this.source.sample(row, epoch, below, got)
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     columns.forEach((column, i) => {
       if (values[below[i]] !== undefined) out[column] = values[below[i]]
     })
@@ -180,12 +174,7 @@ class NamedSource extends RenamedSource {
     return name === 'source' ? { type: 'string', at: () => this.corpus } : super.index(name)
   }
 
-  override sample(
-    row: number,
-    epoch: number,
-    columns: readonly string[],
-    got: Pieces,
-  ): Record<string, Column> {
+  override sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
     const out = super.sample(row, epoch, columns, got)
     if (columns.includes('source')) out.source = this.corpus
     return out

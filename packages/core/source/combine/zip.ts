@@ -2,6 +2,7 @@
  * Sources side by side: row i of the zip has the columns of row i of every part, or, where samples are files, of the row with
  * the same key (pairs.ts). Ids and keys are those of the first part. The parts must have equal counts and no column in common.
  */
+
 import { createHash } from 'node:crypto'
 import { SourceError } from '../../basics/errors.js'
 import type { Random } from '../../basics/random.js'
@@ -10,7 +11,7 @@ import type { ZipEntry, ZipOf, ZipRules } from '../../define/order-types.js'
 import type { SourceJson } from '../../define/types.js'
 import { joinedLayouts } from '../layout.js'
 import type {
-  Column,
+  Columns,
   IndexColumn,
   Layout,
   Leaf,
@@ -122,8 +123,8 @@ class ZipSource implements EveryMember {
     for (const part of this.parts) part.enqueueRow?.(row, columns, epoch, random)
   }
 
-  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns {
+    const out: Columns = {}
     let [ranges, units] = [0, 0]
     for (const part of this.parts) {
       const needed: Need = { ranges: [], units: [] }

@@ -10,9 +10,8 @@ import { ASKED_AT_ONCE, listOf, statOf } from '../../store/access.js'
 import { codeOf, type Stat } from '../../store/store.js'
 import { type Stores, schemeOf } from '../../store/stores.js'
 import { expandBraces } from './braces.js'
-import { commonFolder } from './common-folder.js'
 import { compileGlob, isGlob } from './glob.js'
-import { prefixOf, resolveName } from './names.js'
+import { commonFolder, prefixOf, resolveName } from './names.js'
 
 export interface DataFile extends Stat {
   /** Absolute path, or a name with a scheme. */

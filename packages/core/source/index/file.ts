@@ -6,8 +6,9 @@
  * of UTF-8. Checksums tell whether a file was changed since: that of a column is compared when the column is first used,
  * once for all threads of the process.
  */
+
 import { endianness } from 'node:os'
-import { SourceError } from '../../basics/errors.js'
+import { inFile, SourceError } from '../../basics/errors.js'
 import { crc32 } from '../../codec/checksum.js'
 import { type MappedFile, mapFile } from '../../system/memory/mmap.js'
 import { NUMBER_ARRAYS, type NumberArray } from './columns.js'
@@ -148,4 +149,16 @@ function mapUsed(path: string): MappedFile {
       cause,
     })
   }
+}
+
+/** The index that a manifest names, in a thread that attaches to it. `of`: the file that it is of. */
+export function attachedIndex(path: string, checksum: number, of?: string): IndexFile {
+  const index = new IndexFile(path, true)
+  if (index.header.checksum === checksum) return index
+  throw inFile(
+    of ?? path,
+    of === undefined
+      ? 'was rebuilt after the feed was opened: the data have changed, start again'
+      : ': its index was rebuilt after the feed was opened: the file has changed, or another feed reads it in another way; start again',
+  )
 }

@@ -2,7 +2,7 @@
  * The base of sources whose samples are made by code: by Millrace, by a dataset in Python, by a CUDA kernel. Nothing is
  * read, and a row is known by its number alone.
  */
-import type { Column, IndexColumn, Pieces, Source } from '../source.js'
+import type { Columns, IndexColumn, Pieces, Source } from '../source.js'
 
 export abstract class MadeSource implements Source {
   readonly runs = new Float64Array(1)
@@ -28,5 +28,5 @@ export abstract class MadeSource implements Source {
     // Nothing is read.
   }
 
-  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Record<string, Column>
+  abstract sample(row: number, epoch: number, columns: readonly string[], got: Pieces): Columns
 }

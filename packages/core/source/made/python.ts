@@ -6,6 +6,7 @@
  * An iterable has no rows, only an order: the process goes through it from the beginning, and again for every epoch and for
  * every step back. Only one maker serves such a source.
  */
+
 import { createHash } from 'node:crypto'
 import type { Random } from '../../basics/random.js'
 import type { PythonJson } from '../../define/types.js'
@@ -15,7 +16,7 @@ import { holdPayload, pythonProcess } from '../../python/processes.js'
 import { bytesOf, keyFrom } from '../../python/wire.js'
 import { markSpan } from '../../spans/clock.js'
 import { SpanKind } from '../../spans/span-words.js'
-import type { Column, Manifest, SourceKind } from '../source.js'
+import type { Columns, Manifest, SourceKind } from '../source.js'
 import { MadeSource } from './made-source.js'
 
 interface PythonManifest extends Manifest {
@@ -77,7 +78,7 @@ class PythonSource extends MadeSource {
     this.enqueued.push({ row, ticket })
   }
 
-  sample(row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
+  sample(row: number, _epoch: number, columns: readonly string[]): Columns {
     const i = this.enqueued.findIndex(other => other.row === row)
     if (i < 0) return this.alone(row, columns)
     const { ticket } = this.enqueued[i]
@@ -95,7 +96,7 @@ class PythonSource extends MadeSource {
   }
 
   /** A row that was not foreseen: for tools that look at single samples. */
-  private alone(row: number, columns: readonly string[]): Record<string, Column> {
+  private alone(row: number, columns: readonly string[]): Columns {
     const { hash: id, payload: path } = this.json
     if (!this.held) holdPayload(this.command, { id, path })
     this.held = true
@@ -113,9 +114,9 @@ class PythonSource extends MadeSource {
 export class PythonFailure extends Error {}
 
 /** The columns of an answer, as views into the arena. */
-export function columnsOf(process: PythonProcess, { reply, buffers }: Answer): Record<string, Column> {
+export function columnsOf(process: PythonProcess, { reply, buffers }: Answer): Columns {
   if (reply.error !== undefined) throw new PythonFailure(reply.error)
-  const out: Record<string, Column> = {}
+  const out: Columns = {}
   for (const [name, value] of Object.entries(reply.columns!)) {
     const bytes = bytesOf(value)
     if (bytes !== undefined) {

@@ -6,12 +6,13 @@
  *   tensors  data: raw little-endian elements; the first one is i, the others uniform (floats in [0, 1))
  *   tokens   tokens: u16, or u32 for a vocabulary beyond 65,536; the first one is i mod vocabulary
  */
+
 import { createHash } from 'node:crypto'
 import { DTYPES, type Dtype, elements, toBf16, toF16 } from '../../basics/dtype.js'
 import { SourceError } from '../../basics/errors.js'
 import { Random } from '../../basics/random.js'
 import type { SyntheticJson } from '../../define/types.js'
-import type { Column, IndexColumn, Manifest, SourceKind } from '../source.js'
+import type { Columns, IndexColumn, Manifest, SourceKind } from '../source.js'
 import { MadeSource } from './made-source.js'
 import { PictureMaker } from './synthetic-picture.js'
 
@@ -67,8 +68,8 @@ class SyntheticSource extends MadeSource {
     return { type: 'number', at: row => row % classes }
   }
 
-  sample(row: number, _epoch: number, columns: readonly string[]): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  sample(row: number, _epoch: number, columns: readonly string[]): Columns {
+    const out: Columns = {}
     if (columns.includes(this.column)) out[this.column] = this.make(row)
     if (this.classes !== undefined && columns.includes('cls')) out.cls = row % this.classes
     return out

@@ -10,7 +10,7 @@ import { ReadMemory } from '../../store/read-memory.js'
 import type { Reader } from '../../store/reader.js'
 import { loadUnit, plannedUnit, unitBytes } from '../load-unit.js'
 import { needOf } from '../row-reader.js'
-import type { ArrayColumn, ByteRange, Column, Source, UnitRef } from '../source.js'
+import type { ArrayColumn, ByteRange, Column, Columns, Source, UnitRef } from '../source.js'
 import { leavesOf } from '../source-wrapper.js'
 import { ValueBuilder } from './value-builder.js'
 
@@ -20,7 +20,7 @@ const BLOCK_BYTES = 8 << 20
 
 /** What is done with the rows that are read. */
 export interface Visitor {
-  row(sample: Readonly<Record<string, Column>>, row: number): Maybe<void>
+  row(sample: Readonly<Columns>, row: number): Maybe<void>
   /** A row can't be read, or `row` threw: throws, or passes it over. */
   fault(error: unknown, row: number): void
   progress?: (row: number) => void
@@ -35,7 +35,7 @@ export async function scanValues(
   progress?: (row: number) => void,
 ): Promise<ValueBuilder[]> {
   const builders = columns.map(() => new ValueBuilder())
-  const addAll = (sample: Readonly<Record<string, Column>>, from: number): Maybe<void> => {
+  const addAll = (sample: Readonly<Columns>, from: number): Maybe<void> => {
     for (let c = from; c < columns.length; c++) {
       const added = add(builders[c], sample[columns[c]], columns[c], reader)
       if (added instanceof Promise) return added.then(() => addAll(sample, c + 1))

@@ -3,9 +3,8 @@
  * definition selects, groups or weighs rows by these columns, so they were read once, when the feed was opened (values/open.ts).
  * Not to be written in a definition: `openSource` makes it.
  */
-
 import { SourceError } from '../../basics/errors.js'
-import { IndexFile } from '../index/file.js'
+import { attachedIndex } from '../index/file.js'
 import type { IndexColumn, Manifest, Source, SourceKind } from '../source.js'
 import { SourceWrapper } from '../source-wrapper.js'
 import type { TokenRows } from '../token-rows.js'
@@ -58,15 +57,7 @@ class ValuedSource extends SourceWrapper {
 }
 
 function readColumn({ path, checksum, type, digits }: ValueColumn): IndexColumn {
-  const index = new IndexFile(path, true)
-  if (index.header.checksum !== checksum) {
-    throw new SourceError(
-      `${path} was rebuilt after the feed was opened: the data have changed, start again`,
-      {
-        file: path,
-      },
-    )
-  }
+  const index = attachedIndex(path, checksum)
   const nulls = index.has('null') ? index.numbers('null') : undefined
   const value = type === 'number' ? index.numbers('value') : index.text('value')
   const at = 'bytes' in value ? (row: number) => value.at(row) : (row: number) => value[row]

@@ -5,10 +5,10 @@
 import { createRequire } from 'node:module'
 import type { LibraryHandle } from 'koffi'
 import { DecodeError, MillraceError, MissingError } from '../../basics/errors.js'
-import { koffi } from '../native.js'
+import { koffi, libc } from '../native.js'
+import { unbroken } from '../node/unbroken.js'
 import { unbound } from '../process/affinity.js'
-import { alone } from '../process/process-lock.js'
-import { countHelpers } from '../process/thread-clock.js'
+import { countHelpers } from '../process/thread.js'
 
 /** A picture as libvips would deliver it: interleaved bands of one format. */
 export interface VipsHeader {
@@ -276,4 +276,29 @@ function silence(lib: LibraryHandle): void {
   )
   setHandler('VIPS', WARNING, lib.symbol('vips_version_string'), null)
   setHandler('GLib-GObject', CRITICAL, lib.symbol('vips_version_string'), null)
+}
+
+/**
+ * Makes a short call while no other thread of the process makes one: libvips begins in one thread only, whichever thread of a pool, a tool
+ * or the user's program that is. The thread is not terminated in it.
+ *
+ * The C library has a lock ready: that of the stream `stdin`, which Node never reads from. A thread that has it may take it again.
+ */
+function alone<T>(call: () => T): T {
+  return unbroken(() => {
+    const stream = standardInput()
+    const lock = libc.func('void flockfile(void *stream)')
+    const unlock = libc.func('void funlockfile(void *stream)')
+    lock(stream)
+    try {
+      return call()
+    } finally {
+      unlock(stream)
+    }
+  })
+}
+
+function standardInput(): bigint {
+  const variable: unknown = libc.symbol(process.platform === 'darwin' ? '__stdinp' : 'stdin')
+  return BigInt(koffi.decode(variable, 'void *') as bigint)
 }

@@ -2,7 +2,7 @@
  * Opens what is read as data, index or lock: regular files and nothing else. Opening a FIFO would wait until a writer
  * comes, and reading a device may never end. So a path is opened without waiting, and looked at before it is read.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
 
 /** Flags with which `open` never waits. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
@@ -33,6 +33,19 @@ export function readRegular(path: string): string {
   } finally {
     closeSync(fd)
   }
+}
+
+/** Bytes of one read: Linux gives no more than 2 GiB at once. */
+const MOST_AT_ONCE = 1 << 30
+
+/** Fills `into` with bytes of an open file; gives how many there are, fewer only where the file ends. */
+export function readFrom(fd: number, into: Uint8Array, position: number): number {
+  for (let at = 0; at < into.length; ) {
+    const got = readSync(fd, into, at, Math.min(into.length - at, MOST_AT_ONCE), position + at)
+    if (got === 0) return at
+    at += got
+  }
+  return into.length
 }
 
 /** Opens a path of any kind for reading; the caller looks at its stats. */

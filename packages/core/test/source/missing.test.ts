@@ -48,6 +48,13 @@ it('lists what this sample has', async () => {
   expect(missingColumn(attachSource(sources[0].manifest), 0, ['x'])).toMatch(/it has image, cls, source$/)
 })
 
+it('tells a column without a value from one that is not there', async () => {
+  writeFiles(root, { 'a.jsonl': '{"x": 1, "y": 1}\n{"x": null, "y": 1}\n' })
+  expect(await message({ jsonl: 'a.jsonl' }, 1, 'z', 'x')).toBe(
+    'column "x" of the sample has no value: "missing" of the field says what stands for that',
+  )
+})
+
 it('names members of the sample that are not adjacent', async () => {
   shard('split.tar', 'a.jpg b.jpg c.jpg a.cls b.cls c.cls')
   expect(await message({ tar: 'split.tar' }, 1, 'cls')).toBe(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ThreadTimes } from '../../spans/thread-times.js'
+import { ThreadTimes } from '../../spans/lane.js'
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 

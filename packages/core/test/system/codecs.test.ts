@@ -41,7 +41,7 @@ it.each(['png', 'interlaced png', 'webp', 'tiff', 'avif'])(
   async name => {
     const { decodeWithVips } = await import('../../system/codecs/vips.js')
     const { Workspace } = await import('../../system/memory/workspace.js')
-    const { threadCpuMs } = await import('../../system/process/thread-clock.js')
+    const { threadCpuMs } = await import('../../system/process/thread.js')
     const picture = sharp({
       create: {
         width: 320,

@@ -2,7 +2,7 @@
  * The dictionaries of a file while it is indexed: their entries go into the index, one behind the other. A batch that adds to a
  * dictionary adds entries; one that replaces it begins anew behind the old ones. A unit notes where its dictionary begins and ends.
  */
-import { DecodeError, SourceError } from '../../../core/basics/errors.js'
+import { DecodeError, inFile } from '../../../core/basics/errors.js'
 import { decompressInto } from '../../../core/codec/codec.js'
 import { NumberBuilder, TextBuilder } from '../../../core/source/index/columns.js'
 import type { ReadAt } from '../../../core/source/index/read-at.js'
@@ -65,9 +65,10 @@ export class Dictionaries {
     const { values, entries, nulls } = builder
     this.bytes += bodyBytes
     if (this.bytes > MOST_BYTES)
-      throw new SourceError(
-        `${this.file}: its dictionaries have more than ${MOST_BYTES} bytes: write these columns without a dictionary`,
-        { file: this.file, offset: at },
+      throw inFile(
+        this.file,
+        `: its dictionaries have more than ${MOST_BYTES} bytes: write these columns without a dictionary`,
+        { offset: at },
       )
     if (values.children.length > 0) return // such columns can't be read
     const batch = parseBatch(data, [values], 1, { at, bytes: bodyBytes })
@@ -82,9 +83,10 @@ export class Dictionaries {
         nulls.push(isNull ? 1 : 0)
       }
     } catch (cause) {
-      throw new SourceError(
-        `${this.file}: the dictionary at offset ${at} is damaged: ${(cause as Error).message}: write the file again`,
-        { file: this.file, offset: at, cause },
+      throw inFile(
+        this.file,
+        `: the dictionary at offset ${at} is damaged: ${(cause as Error).message}: write the file again`,
+        { offset: at, cause },
       )
     }
   }

@@ -2,7 +2,7 @@
  * Columns whose values are large: pictures, sound, long lists. Each value is read by a range of its own, as a member of a tar
  * shard is, and needs no unit. Where it lies is found while the file is indexed.
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../../core/basics/errors.js'
 import { NumberBuilder } from '../../../core/source/index/columns.js'
 import type { ReadAt } from '../../../core/source/index/read-at.js'
 import { type ArrowColumn, elementsOf } from '../columns.js'
@@ -165,9 +165,10 @@ export class DirectBuilder {
   }
 
   private damaged(field: Field, offset: number): SourceError {
-    return new SourceError(
-      `${this.file}: the offsets of column "${this.column.name}" (${field.type}) at offset ${offset} are damaged: write the file again`,
-      { file: this.file, offset },
+    return inFile(
+      this.file,
+      `: the offsets of column "${this.column.name}" (${field.type}) at offset ${offset} are damaged: write the file again`,
+      { offset },
     )
   }
 }

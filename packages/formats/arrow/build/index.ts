@@ -2,8 +2,9 @@
  * The index of one Arrow file (index/of-file.ts says where it lies and how long it is good): its units, where large values lie,
  * values of small columns, and the entries of its dictionaries. The schema is kept as it stands in the file.
  */
+
 import { createHash } from 'node:crypto'
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile } from '../../../core/basics/errors.js'
 import type { DataFile } from '../../../core/source/find/data-files.js'
 import type { ColumnBuilder, NumberBuilder } from '../../../core/source/index/columns.js'
 import { IndexFile, type IndexHeader } from '../../../core/source/index/file.js'
@@ -191,8 +192,7 @@ function metaOf(
     .update(JSON.stringify([types, rows, bytes, batches.length]))
     .digest('hex')
     .slice(0, 32)
-  if (rows > Number.MAX_SAFE_INTEGER)
-    throw new SourceError(`${name} says that it has ${rows} rows`, { file: name })
+  if (rows > Number.MAX_SAFE_INTEGER) throw inFile(name, `says that it has ${rows} rows`)
   const codecs = [...new Set(batches.map(({ codec }) => codec))].filter(codec => codec !== 'none')
   return { digest, batches: batches.length, codecs, nulls: Object.fromEntries(nulls) }
 }

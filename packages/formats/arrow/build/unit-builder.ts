@@ -2,7 +2,7 @@
  * Makes the table of units while a file is indexed. A batch is a unit. A large one that is not compressed is divided into
  * parts of some 512 KiB: its buffers can be read from any row on. Where parts begin follows from the batch alone.
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../../core/basics/errors.js'
 import { NumberBuilder } from '../../../core/source/index/columns.js'
 import type { ReadAt } from '../../../core/source/index/read-at.js'
 import { type Batch, bytesOf } from '../metadata/message.js'
@@ -144,10 +144,11 @@ export class UnitBuilder {
     const wanted = k === 1 ? bytesOf(field, batch.lengths[field.node]) : 0
     const enough = (raw < 0 ? size - 8 : raw) >= wanted
     if (raw < -1 || raw > (size - 8) * TIGHTEST || !enough)
-      throw new SourceError(
-        `${this.file}: the buffer at offset ${at} of column "${field.name}" has ${size} bytes and says that it unpacks to ${raw}: ` +
+      throw inFile(
+        this.file,
+        `: the buffer at offset ${at} of column "${field.name}" has ${size} bytes and says that it unpacks to ${raw}: ` +
           'it is damaged: write the file again',
-        { file: this.file, offset: at },
+        { offset: at },
       )
     this.push(at + 8, size - 8, raw)
   }
@@ -164,10 +165,11 @@ export class UnitBuilder {
 
   private badOffsets(field: Field, batch: Batch, begin: number, end: number, most: number): SourceError {
     const offset = batch.at[batch.first[field.node] + 1]
-    return new SourceError(
-      `${this.file}: column "${field.name}" has offsets ${begin} to ${end} of ${most}, at offset ${offset}: they are damaged: ` +
+    return inFile(
+      this.file,
+      `: column "${field.name}" has offsets ${begin} to ${end} of ${most}, at offset ${offset}: they are damaged: ` +
         'write the file again',
-      { file: this.file, offset },
+      { offset },
     )
   }
 }

@@ -6,7 +6,7 @@
  *   vector   u32 count, then its elements
  *   string   u32 bytes, then UTF-8
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile } from '../../../core/basics/errors.js'
 
 /** A buffer with tables, and where it lies, for messages. */
 export class FlatBuffer {
@@ -82,9 +82,10 @@ export class FlatBuffer {
 
   fail(problem: string, at = 0): never {
     const offset = this.offset + at
-    throw new SourceError(
-      `${this.file}: the Arrow metadata at offset ${offset} is damaged: ${problem}: write the file again`,
-      { file: this.file, offset },
+    throw inFile(
+      this.file,
+      `: the Arrow metadata at offset ${offset} is damaged: ${problem}: write the file again`,
+      { offset },
     )
   }
 }

@@ -8,7 +8,7 @@
  *
  * LitData keeps either form inside of its chunks: other bytes, the Arrow file, u32 its bytes, "LDARW01\0".
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../../core/basics/errors.js'
 import { inParallel } from '../../../core/basics/parallel.js'
 import type { ReadAt } from '../../../core/source/index/read-at.js'
 import { FlatBuffer } from './flatbuffer.js'
@@ -119,9 +119,10 @@ async function scanFile(
   const end = bytes < 20 ? Buffer.alloc(10) : await bytesAt(bytes - 10, 10)
   const length = end.readInt32LE(0)
   if (end.toString('latin1', 4) !== MAGIC || !(length > 0 && length <= bytes - 18))
-    throw new SourceError(
-      `${file}: it begins as an Arrow file, and its footer is missing: it is cut short, or was never closed: write it again`,
-      { file, offset: Math.max(0, bytes - 10) },
+    throw inFile(
+      file,
+      ': it begins as an Arrow file, and its footer is missing: it is cut short, or was never closed: write it again',
+      { offset: Math.max(0, bytes - 10) },
     )
   const at = bytes - 10 - length
   const footer = new FlatBuffer(await bytesAt(at, length), file, at)
@@ -221,22 +222,19 @@ async function scanStream(
 }
 
 function wrongFile(file: string, why: string): SourceError {
-  return new SourceError(`${file} is no Arrow file that can be read: ${why}`, { file, offset: 0 })
+  return inFile(file, `is no Arrow file that can be read: ${why}`, { offset: 0 })
 }
 
 function damaged(file: string, offset: number, problem: string): SourceError {
-  return new SourceError(
-    `${file}: the message at offset ${offset} is damaged: ${problem}: write the file again`,
-    {
-      file,
-      offset,
-    },
-  )
+  return inFile(file, `: the message at offset ${offset} is damaged: ${problem}: write the file again`, {
+    offset,
+  })
 }
 
 function cutShort(file: string, offset: number, length: number, bytes: number): SourceError {
-  return new SourceError(
-    `${file}: wanted ${length} bytes at offset ${offset}, and the file ends at ${bytes}: it is cut short; copy or write it again`,
-    { file, offset },
+  return inFile(
+    file,
+    `: wanted ${length} bytes at offset ${offset}, and the file ends at ${bytes}: it is cut short; copy or write it again`,
+    { offset },
   )
 }

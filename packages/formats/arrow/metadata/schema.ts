@@ -1,7 +1,6 @@
 /** The schema of an Arrow file: its fields as a tree, and how the values of each lie in the buffers of a batch. */
 import type { StoredDtype } from '../../../core/basics/array.js'
 import type { Table } from './flatbuffer.js'
-import { tensorShape } from './tensor.js'
 
 /**
  * How a field lies in a batch, after the bits that say which values are null:
@@ -299,4 +298,24 @@ function decimal(table: Table): Shape {
   if (Math.abs(scale) > MOST_SCALE)
     return table.buffer.fail(`there are no decimals with ${scale} digits behind the point`)
   return fixed(`decimal${bits}(${precision}, ${scale})`, 'decimal', bits / 8, scale)
+}
+
+const NAME = 'arrow.fixed_shape_tensor'
+
+/** The shape of each value; undefined where the field is no such array, or its axes are stored in another order. */
+function tensorShape(metadata: Readonly<Record<string, string>>, size: number): number[] | undefined {
+  if (metadata['ARROW:extension:name'] !== NAME) return undefined
+  try {
+    const told = JSON.parse(metadata['ARROW:extension:metadata']) as {
+      shape?: unknown
+      permutation?: unknown
+    }
+    const { shape, permutation = [] } = told
+    if (!Array.isArray(shape) || !Array.isArray(permutation)) return undefined
+    const isShape =
+      shape.every(n => Number.isInteger(n) && n >= 0) && shape.reduce((a, b) => a * b, 1) === size
+    return isShape && permutation.every((axis, i) => axis === i) ? shape : undefined
+  } catch {
+    return undefined // no JSON: it is a list then
+  }
 }

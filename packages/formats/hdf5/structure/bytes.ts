@@ -2,9 +2,9 @@
  * The bytes of an HDF5 file while its structure is read: pages that are kept, from any store. Every read is checked against
  * the file's size before memory is taken for it.
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../../core/basics/errors.js'
 import { lookup3 } from '../../../core/codec/checksum.js'
-import { type ReadAt, readExactly } from './read-exactly.js'
+import type { ReadAt } from '../../../core/source/index/read-at.js'
 
 /** Bytes of pages that are kept. */
 const MOST_KEPT = 32 << 20
@@ -78,9 +78,10 @@ export class Hdf5Bytes {
   /** The error for a file whose structure is wrong. */
   fault(problem: string, address: number): SourceError {
     const offset = this.base + address
-    return new SourceError(
-      `${this.file} is damaged at byte ${offset}: ${problem}: copy or write the file again (h5dump says more)`,
-      { file: this.file, offset },
+    return inFile(
+      this.file,
+      `is damaged at byte ${offset}: ${problem}: copy or write the file again (h5dump says more)`,
+      { offset },
     )
   }
 
@@ -227,4 +228,13 @@ export class Cursor {
     this.at = at + length
     return at
   }
+}
+
+export type { ReadAt }
+
+/** So many bytes: the caller knows that the file has them. */
+async function readExactly(read: ReadAt, offset: number, length: number): Promise<Buffer> {
+  const into = Buffer.allocUnsafeSlow(length)
+  const got = await read(into, offset)
+  return got === length ? into : into.fill(0, got)
 }

@@ -77,15 +77,7 @@ function oldLayout(cursor: Cursor): DataLayout {
   // The sizes here have 32 bits, which may be too few: the shape and the type say how many bytes there are.
   if (kind === 1) return { is: 'contiguous', address, bytes: Infinity }
   if (kind !== 2 || rank < 2) throw cursor.fault(`a layout is of class ${kind}, with ${rank} axes`)
-  const elementBytes = dims.pop()!
-  return {
-    is: 'chunked',
-    address,
-    chunk: checked(cursor, dims),
-    elementBytes,
-    index: { by: 'btree1' },
-    edges: false,
-  }
+  return chunkedBy(cursor, address, dims, { by: 'btree1' })
 }
 
 function oldChunks(cursor: Cursor): DataLayout {
@@ -93,15 +85,7 @@ function oldChunks(cursor: Cursor): DataLayout {
   if (rank < 2 || rank > MOST_RANK + 1) throw cursor.fault(`a layout has ${rank} axes`)
   const address = cursor.where()
   const dims = Array.from({ length: rank }, () => cursor.u32())
-  const elementBytes = dims.pop()!
-  return {
-    is: 'chunked',
-    address,
-    chunk: checked(cursor, dims),
-    elementBytes,
-    index: { by: 'btree1' },
-    edges: false,
-  }
+  return chunkedBy(cursor, address, dims, { by: 'btree1' })
 }
 
 function newChunks(cursor: Cursor, version: number): DataLayout {
@@ -111,17 +95,20 @@ function newChunks(cursor: Cursor, version: number): DataLayout {
   if (rank < 2 || rank > MOST_RANK + 1 || width < 1 || width > 8)
     throw cursor.fault(`a layout has ${rank} axes`)
   const dims = Array.from({ length: rank }, () => cursor.uint(width))
-  const elementBytes = dims.pop()!
   const index = chunkIndex(cursor, flags, version)
-  const address = cursor.where()
-  return {
-    is: 'chunked',
-    address,
-    chunk: checked(cursor, dims),
-    elementBytes,
-    index,
-    edges: (flags & 1) !== 0,
-  }
+  return chunkedBy(cursor, cursor.where(), dims, index, (flags & 1) !== 0)
+}
+
+/** The last of the sizes is that of an element. */
+function chunkedBy(
+  cursor: Cursor,
+  address: number,
+  sizes: readonly number[],
+  index: ChunkIndex,
+  edges = false,
+): DataLayout {
+  const elementBytes = sizes[sizes.length - 1]
+  return { is: 'chunked', address, chunk: checked(cursor, sizes.slice(0, -1)), elementBytes, index, edges }
 }
 
 function chunkIndex(cursor: Cursor, flags: number, version: number): ChunkIndex {

@@ -1,5 +1,5 @@
 /** Where an HDF5 file begins: its signature, the sizes of its numbers, and its root group. */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile } from '../../../core/basics/errors.js'
 import { lookup3 } from '../../../core/codec/checksum.js'
 import { type Cursor, type Hdf5Bytes, NOWHERE } from './bytes.js'
 
@@ -17,10 +17,11 @@ const OPEN_BY_SWMR = 4
 export async function readSuperblock(file: Hdf5Bytes): Promise<number> {
   const start = await findSignature(file)
   if (start === undefined) {
-    throw new SourceError(
-      `${file.file} is no HDF5 file: it does not begin with HDF5's signature; classic netCDF (version 3) and HDF4 files are others: ` +
+    throw inFile(
+      file.file,
+      `is no HDF5 file: it does not begin with HDF5's signature; classic netCDF (version 3) and HDF4 files are others: ` +
         'convert them (`nccopy -k nc4 old.nc new.nc`)',
-      { file: file.file, offset: 0 },
+      { offset: 0 },
     )
   }
   file.base = start
@@ -76,10 +77,11 @@ function newSuperblock(cursor: Cursor, version: number): number {
   if (version === 3 && (flags & (OPEN_FOR_WRITING | OPEN_BY_SWMR)) !== 0) {
     const how =
       (flags & OPEN_BY_SWMR) !== 0 ? 'open for single-writer-multiple-reader (SWMR)' : 'open for writing'
-    throw new SourceError(
-      `${cursor.file.file} is ${how}, or was not closed by the program that wrote it: close it there, or clear the mark ` +
+    throw inFile(
+      cursor.file.file,
+      `is ${how}, or was not closed by the program that wrote it: close it there, or clear the mark ` +
         'with `h5clear -s`',
-      { file: cursor.file.file, offset: cursor.file.base },
+      { offset: cursor.file.base },
     )
   }
   places(cursor, base, end)
@@ -94,9 +96,10 @@ function places(cursor: Cursor, base: number, end: number): void {
   const { file } = cursor
   const last = end - Math.max(0, base) + file.base
   if (end !== NOWHERE && last <= file.size) return
-  throw new SourceError(
-    `${file.file} has ${file.size} bytes, and its superblock says that it ends at byte ${last}: it is cut short, or was not ` +
+  throw inFile(
+    file.file,
+    `has ${file.size} bytes, and its superblock says that it ends at byte ${last}: it is cut short, or was not ` +
       'closed by the program that wrote it; copy or write it again',
-    { file: file.file, offset: file.base },
+    { offset: file.base },
   )
 }

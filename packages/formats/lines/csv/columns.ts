@@ -1,8 +1,7 @@
 /** Names and types of the columns of a CSV file: from its header and its first rows. */
-import { MillraceError, SourceError } from '../../../core/basics/errors.js'
+import { inFile, MillraceError, type SourceError } from '../../../core/basics/errors.js'
 import { cellsOf } from './cells.js'
-import type { CsvType } from './types.js'
-import { commonType, typeOfCell } from './types.js'
+import { type CsvType, commonType, typeOfCell } from './types.js'
 
 /** What the first rows tell of a column. */
 export interface HeadColumn {
@@ -72,5 +71,5 @@ function tolerantCells(row: Uint8Array, delimiter: number): string[] {
 }
 
 function fault(file: string, problem: string): SourceError {
-  return new SourceError(`${file}, line 1: ${problem}`, { file, offset: 0 })
+  return inFile(file, `, line 1: ${problem}`, { offset: 0 })
 }

@@ -3,9 +3,11 @@
  * long text costs a search for its end. `a.b` is the value of `b` in the object `a`, unless there is a key `a.b`. Where a
  * key stands twice, the last one counts, as in Python and JavaScript.
  */
+
+import { isUtf8 } from 'node:buffer'
 import { DecodeError } from '../../../core/basics/errors.js'
-import type { Column } from '../../../core/source/source.js'
-import { jsonColumn } from './value.js'
+import type { ArrayColumn, Column, Columns } from '../../../core/source/source.js'
+import { jsonNumber, shortInteger } from './number.js'
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
@@ -53,7 +55,7 @@ export class JsonRow {
   }
 
   /** The columns that the object has. */
-  read(row: Uint8Array): Record<string, Column> {
+  read(row: Uint8Array): Columns {
     const bytes = Buffer.from(row.buffer, row.byteOffset, row.length)
     this.bytes = bytes
     this.from.fill(-1)
@@ -66,7 +68,7 @@ export class JsonRow {
     }
     const end = this.space(this.object(begin, this.top, true))
     if (end < bytes.length) throw this.fault(end, 'after the object there is more text')
-    const out: Record<string, Column> = {}
+    const out: Columns = {}
     for (let i = 0; i < this.columns.length; i++) {
       if (this.from[i] < 0) continue
       const value = jsonColumn(bytes, this.from[i], this.to[i], this.columns[i])
@@ -208,4 +210,157 @@ const endsWord = (byte: number): boolean =>
 
 function shownAt(bytes: Buffer, at: number): string {
   return JSON.stringify(bytes.toString('latin1', at, at + 40))
+}
+
+/**
+ * One JSON value as a column: numbers (integers that a number would round as bigint), text, true and false as 1 and 0, lists
+ * of numbers as arrays. Null is no value. Objects and other lists stay JSON text.
+ */
+
+/** Half of a surrogate pair. */
+const LONE = /\p{Surrogate}/u
+
+/** The value at [from, to); undefined for null. */
+function jsonColumn(bytes: Buffer, from: number, to: number, name: string): Column | undefined {
+  const first = bytes[from]
+  if (first === QUOTE) return textIn(bytes, from, to, name)
+  if (first === OPEN_LIST) return numberList(bytes, from, to) ?? plainText(bytes, from, to, name)
+  if (first === OPEN_OBJECT) return plainText(bytes, from, to, name)
+  const short = shortInteger(bytes, from, to)
+  if (short !== undefined) return short
+  return wordValue(bytes.toString('latin1', from, to), name)
+}
+
+function wordValue(word: string, name: string): number | bigint | undefined {
+  if (word === 'null') return undefined
+  if (word === 'true') return 1
+  if (word === 'false') return 0
+  const number = jsonNumber(word)
+  if (number !== undefined) return number
+  throw new DecodeError(`is no JSON: the value of "${name}" is ${JSON.stringify(word.slice(0, 40))}`)
+}
+
+function textIn(bytes: Buffer, from: number, to: number, name: string): string {
+  const slash = bytes.indexOf(BACKSLASH, from)
+  if (slash < 0 || slash >= to) return plainText(bytes, from + 1, to - 1, name)
+  const quoted = plainText(bytes, from, to, name)
+  let text: string
+  try {
+    text = JSON.parse(quoted) as string
+  } catch (cause) {
+    throw new DecodeError(`is no JSON: the text of "${name}": ${(cause as Error).message}`, { cause })
+  }
+  if (!LONE.test(text)) return text
+  throw new DecodeError(
+    `the text of "${name}" has half of a surrogate pair (\\ud800–\\udfff), which is no character: write it again`,
+  )
+}
+
+/** Bytes as text, once they are known to be valid. */
+function plainText(bytes: Buffer, from: number, to: number, name: string): string {
+  if (isUtf8(bytes.subarray(from, to))) return bytes.toString('utf8', from, to)
+  throw new DecodeError(`the text of "${name}" is not UTF-8: convert the file, or write it again`)
+}
+
+/**
+ * A list of numbers, or lists of equal length of them, as an array: i64 where all are integers, otherwise f64. The elements
+ * are read straight from the bytes, without a JavaScript value for each.
+ */
+
+/** Lists in lists: an array has no more axes. */
+const DEEPEST = 32
+/** Bytes of text that an element takes at least: a digit and a comma. */
+const LEAST_BYTES = 2
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n]
+
+/** Where elements are collected: their number is known at the end. It grows to the longest list. */
+let scratch = new Float64Array(1024)
+let words = new Int32Array(scratch.buffer)
+
+/** Undefined where it is no such list: with texts, nulls, objects, or of unequal lengths. */
+function numberList(bytes: Buffer, from: number, to: number): ArrayColumn | undefined {
+  const room = Math.ceil((to - from) / LEAST_BYTES) + 1
+  if (room > scratch.length) {
+    scratch = new Float64Array(room)
+    words = new Int32Array(scratch.buffer)
+  }
+  return read(bytes, from, to, 'i64', addInteger) ?? read(bytes, from, to, 'f64', addFloat)
+}
+
+/** Puts an element at its place in the scratch; false where it is none of this type. */
+type Add = (bytes: Buffer, from: number, to: number, at: number) => boolean
+
+function read(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  dtype: 'i64' | 'f64',
+  add: Add,
+): ArrayColumn | undefined {
+  let count = 0
+  /** Length of each axis, known when its first list has ended. */
+  const shape: number[] = []
+  const counts: number[] = []
+  let depth = 0
+  /** The depth at which numbers stand. */
+  let deepest = -1
+  /** A value or a list has just ended. */
+  let ended = false
+  for (let at = from; at < to; ) {
+    const byte = bytes[at]
+    if (byte === 0x20 || byte === 0x09) at++
+    else if (byte === OPEN_LIST) {
+      if (ended || depth === DEEPEST || (deepest >= 0 && depth >= deepest)) return undefined
+      counts[depth++] = 0
+      at++
+    } else if (byte === CLOSE_LIST) {
+      if (depth === 0 || (!ended && counts[depth - 1] > 0)) return undefined
+      depth--
+      if (shape[depth] === undefined) shape[depth] = counts[depth]
+      else if (shape[depth] !== counts[depth]) return undefined
+      if (deepest < 0) deepest = depth + 1
+      if (depth > 0) counts[depth - 1]++
+      ended = true
+      at++
+    } else if (byte === COMMA) {
+      if (!ended) return undefined
+      ended = false
+      at++
+    } else {
+      if (ended || (deepest >= 0 && depth !== deepest)) return undefined
+      deepest = depth
+      const begin = at
+      while (at < to && bytes[at] !== COMMA && bytes[at] !== CLOSE_LIST && bytes[at] > 0x20) at++
+      if (!add(bytes, begin, at, count++)) return undefined
+      counts[depth - 1]++
+      ended = true
+    }
+  }
+  if (depth !== 0 || shape.length !== Math.max(deepest, 1)) return undefined
+  return { dtype, shape, tiles: [{ data: new Uint8Array(scratch.buffer.slice(0, 8 * count)) }] }
+}
+
+const addInteger: Add = (bytes, from, to, at) => {
+  const number = shortInteger(bytes, from, to)
+  if (number !== undefined) {
+    const low = number | 0
+    words[2 * at] = low
+    words[2 * at + 1] = low === number ? low >> 31 : Math.floor(number / 2 ** 32)
+    return true
+  }
+  const word = bytes.toString('latin1', from, to)
+  const wide = jsonNumber(word)
+  if (typeof wide === 'number' ? !/^-?\d+$/.test(word) : wide === undefined) return false
+  const exact = BigInt(wide as number | bigint)
+  if (exact < LEAST || exact > MOST) return false
+  words[2 * at] = Number(exact & 0xffffffffn)
+  words[2 * at + 1] = Number(exact >> 32n)
+  return true
+}
+
+const addFloat: Add = (bytes, from, to, at) => {
+  const number = shortInteger(bytes, from, to) ?? jsonNumber(bytes.toString('latin1', from, to))
+  if (number === undefined) return false
+  scratch[at] = Number(number)
+  return true
 }

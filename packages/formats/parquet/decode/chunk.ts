@@ -4,7 +4,7 @@
  */
 import { DecodeError } from '../../../core/basics/errors.js'
 import { crc32 } from '../../../core/codec/checksum.js'
-import { type ColumnRoom, WORDS } from '../../../core/source/columnar/room.js'
+import { type ColumnRoom, NULL_LIST, RAGGED, WORDS } from '../../../core/source/columnar/room.js'
 import { type ColumnSpace, layColumn, setBit, setBits } from '../../../core/source/columnar/space.js'
 import type { Form } from '../form.js'
 import { ENCODING } from '../names.js'
@@ -14,7 +14,6 @@ import { decompressPage } from './compressed.js'
 import { BeyondError, FixedSink } from './fixed.js'
 import { DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, INDEX_PAGE, PageHeader } from './page-header.js'
 import { scratch } from './scratch.js'
-import { Shapes } from './shapes.js'
 import type { ValueSink } from './sink.js'
 import { TextSink } from './text.js'
 
@@ -262,4 +261,82 @@ function countOf(levels: Uint8Array, level: number): number {
   let n = 0
   for (let i = 0; i < levels.length; i++) if (levels[i] === level) n++
   return n
+}
+
+/**
+ * The shapes of rows that are lists in lists, from their levels: how many elements the lists of each depth have. Lists side by
+ * side must have one length; where they have not, or one of them is null, the row's first number says so.
+ */
+
+const UNKNOWN = -1
+
+class Shapes {
+  private row = -1
+  /** The number that marks the row as no array; 0: it is one. */
+  private fault = 0
+  /** Elements of the list of each depth that is open, and of those before it in the row. */
+  private readonly counts: number[]
+  private readonly shape: number[]
+  /** Lists that are open: those below an empty one are not there. */
+  private open = 0
+
+  /** `dims`: the numbers of a row, one behind the other. `lists`: the definition level from which on a list of each depth has an element. */
+  constructor(
+    private readonly dims: Uint32Array,
+    private readonly lists: readonly number[],
+  ) {
+    this.counts = lists.map(() => 0)
+    this.shape = lists.map(() => UNKNOWN)
+  }
+
+  add(repetitions: Uint8Array, definitions: Uint8Array | undefined): void {
+    const { lists, counts } = this
+    for (let i = 0; i < repetitions.length; i++) {
+      const repetition = repetitions[i]
+      if (repetition === 0) this.begin()
+      else {
+        this.close(repetition)
+        counts[repetition - 1]++
+      }
+      const level = definitions === undefined ? 255 : definitions[i]
+      this.open = lists.length
+      for (let depth = repetition; depth < lists.length; depth++) {
+        const has = level >= lists[depth]
+        counts[depth] = has ? 1 : 0
+        if (has) continue
+        if (depth > 0 && level < lists[depth] - 1) this.fault ||= NULL_LIST
+        this.open = depth + 1
+        break
+      }
+    }
+  }
+
+  /** Ends the last row. */
+  finish(): void {
+    if (this.row >= 0) this.end()
+  }
+
+  private begin(): void {
+    this.finish()
+    this.row++
+  }
+
+  private end(): void {
+    const { dims, shape, lists } = this
+    this.close(0)
+    for (let depth = 0; depth < lists.length; depth++)
+      dims[this.row * lists.length + depth] = Math.max(0, shape[depth])
+    if (this.fault !== 0) dims[this.row * lists.length] = this.fault
+    this.fault = 0
+    shape.fill(UNKNOWN)
+  }
+
+  /** Ends the lists from a depth on. */
+  private close(from: number): void {
+    const { shape, counts } = this
+    for (let depth = from; depth < this.open; depth++) {
+      if (shape[depth] === UNKNOWN) shape[depth] = counts[depth]
+      else if (shape[depth] !== counts[depth]) this.fault ||= RAGGED
+    }
+  }
 }

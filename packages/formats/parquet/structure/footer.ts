@@ -2,7 +2,7 @@
  * Reads the footer of a file: its schema, and for each row group and leaf where the column chunk lies. Row groups become
  * columns of numbers at once: a thousand files with a thousand row groups each are no objects.
  */
-import { DecodeError, SourceError } from '../../../core/basics/errors.js'
+import { DecodeError, inFile, SourceError } from '../../../core/basics/errors.js'
 import { NumberBuilder } from '../../../core/source/index/columns.js'
 import type { ReadAt } from '../../../core/source/index/read-at.js'
 import { CODECS, DECOMPRESSED } from '../names.js'
@@ -65,10 +65,7 @@ export async function readFooterBytes(read: ReadAt, bytes: number, file: string)
   await read(tail, bytes - tail.length)
   const magic = tail.toString('latin1', tail.length - 4)
   if (magic === 'PARE')
-    throw new SourceError(
-      `${file} is encrypted: Millrace reads no encrypted Parquet; write it again without`,
-      { file },
-    )
+    throw inFile(file, 'is encrypted: Millrace reads no encrypted Parquet; write it again without')
   if (magic !== 'PAR1') throw noParquet(file, `it ends with ${JSON.stringify(magic)}, not with "PAR1"`)
   const length = tail.readUInt32LE(tail.length - TAIL)
   if (length > bytes - HEAD - TAIL || length > MOST_FOOTER)
@@ -81,7 +78,7 @@ export async function readFooterBytes(read: ReadAt, bytes: number, file: string)
 }
 
 function noParquet(file: string, why: string): SourceError {
-  return new SourceError(`${file} is no Parquet file: ${why}: name another file, or copy it again`, { file })
+  return inFile(file, `is no Parquet file: ${why}: name another file, or copy it again`)
 }
 
 /** Parses the footer of a file that has `bytes` bytes. */
@@ -96,13 +93,10 @@ export function parseFooter(
   } catch (error) {
     if (!(error instanceof DecodeError) && !(error instanceof SourceError)) throw error
     const offset = bytes - TAIL - footer.length
-    throw new SourceError(
-      `${file}: its footer, at byte ${offset}, can't be used: ${error.message}: write the file again`,
-      {
-        file,
-        offset,
-        cause: error,
-      },
+    throw inFile(
+      file,
+      `: its footer, at byte ${offset}, can't be used: ${error.message}: write the file again`,
+      { offset, cause: error },
     )
   }
 }

@@ -16,7 +16,7 @@ import { Reader } from '../../../core/store/reader.js'
 import { addStore, Stores } from '../../../core/store/stores.js'
 import { conforms } from '../../../core/test/source/conformance.js'
 import { verify } from '../../../tools/prepare/verify/verify.js'
-import type { ArrayFilesJson } from '../../arrays/json.js'
+import type { ArrayFilesJson } from '../../arrays/manifest.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/arrays')
 const { files } = JSON.parse(readFileSync(join(golden, 'expected.json'), 'utf8')) as {

@@ -15,8 +15,8 @@ import { PageHeader } from '../../parquet/decode/page-header.js'
 import { formOf, roomOf, sizeOf } from '../../parquet/form.js'
 import { measureTexts } from '../../parquet/measure.js'
 import { type Footer, parseFooter } from '../../parquet/structure/footer.js'
-import { type PageIndexes, readPageBounds } from '../../parquet/structure/page-bounds.js'
 import { unitsOf } from '../../parquet/units.js'
+import { type PageIndexes, readPageBounds } from '../../parquet/where.js'
 
 const golden = join(import.meta.dirname, '../../../../test/golden/parquet')
 /** Units that announce more than this are left to the cache's budget. In bytes. */

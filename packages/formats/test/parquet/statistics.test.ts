@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { ConditionJson } from '../../../core/define/types.js'
 import { compileCondition } from '../../../core/source/combine/condition.js'
 import type { Physical } from '../../parquet/names.js'
-import { mayMatch } from '../../parquet/statistics.js'
 import type { Logical, ParquetLeaf } from '../../parquet/structure/schema.js'
+import { mayMatch } from '../../parquet/where.js'
 
 interface Kind {
   physical: Physical

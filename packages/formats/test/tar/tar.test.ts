@@ -291,7 +291,7 @@ describe('bad shards', () => {
 
   it('without samples are refused', async () => {
     write({ 'a.tar': [{ name: 'README', data: 'hello' }] })
-    expect((await failure('a.tar')).message).toContain('no sample')
+    expect((await failure('a.tar')).message).toContain('no row')
   })
 
   it('with pickles wanted are refused, without are fine', async () => {

@@ -118,7 +118,7 @@ describe('what is damaged', () => {
 
   it('files without a record, files that are missing, and folders are refused', async () => {
     write('empty.tfrecord', Buffer.alloc(0))
-    await expect(openAt({ tfrecord: 'empty.tfrecord' })).rejects.toThrow('no record in')
+    await expect(openAt({ tfrecord: 'empty.tfrecord' })).rejects.toThrow('no row in')
     await expect(openAt({ tfrecord: 'none.tfrecord' })).rejects.toThrow(/file .*none.tfrecord is missing/)
     await expect(openAt({ tfrecord: '.' })).rejects.toThrow(
       'is a folder: name its files, as in "./*.tfrecord"',

@@ -2,7 +2,7 @@
  * Which arrays a store has. Consolidated metadata names all of them in one object; without it, arrays that are named are
  * looked up one by one, and all of them are found by a listing.
  */
-import { SourceError } from '../../../core/basics/errors.js'
+import { inFile, type SourceError } from '../../../core/basics/errors.js'
 import { inParallel } from '../../../core/basics/parallel.js'
 import { ASKED_AT_ONCE } from '../../../core/store/access.js'
 import type { ArrayMeta } from '../meta/array-meta.js'
@@ -39,18 +39,16 @@ export class Hierarchy {
     const array = await at('.zarray')
     if (array !== undefined) return new Hierarchy(objects, 2, new Map([['', array]]), true)
     if ((await at('.zgroup')) !== undefined) return new Hierarchy(objects, 2, new Map(), false)
-    throw new SourceError(
-      `${objects.root} holds no Zarr array and no group: it has neither zarr.json nor .zgroup, .zarray or .zmetadata; check the path`,
-      { file: objects.root },
+    throw inFile(
+      objects.root,
+      'holds no Zarr array and no group: it has neither zarr.json nor .zgroup, .zarray or .zmetadata; check the path',
     )
   }
 
   private static ofV3(objects: ZarrObjects, root: Node): Hierarchy {
     if (root.json.node_type === 'array') return new Hierarchy(objects, 3, new Map([['', root]]), true)
     if (root.json.node_type !== 'group' || root.json.zarr_format !== 3)
-      throw new SourceError(`${root.file} is no metadata of a Zarr group or array: copy or write it again`, {
-        file: root.file,
-      })
+      throw inFile(root.file, 'is no metadata of a Zarr group or array: copy or write it again')
     const { metadata } = (root.json.consolidated_metadata ?? {}) as { metadata?: unknown }
     if (metadata === undefined || metadata === null) return new Hierarchy(objects, 3, new Map(), false)
     const nodes = new Map<string, Node>()
@@ -86,10 +84,10 @@ export class Hierarchy {
     const { objects, version } = this
     const listed = objects.list('')
     if (listed === undefined)
-      throw new SourceError(
-        `${objects.root}: its store can't list its objects, and it has no consolidated metadata: name its arrays (arrays: ["x"]), ` +
+      throw inFile(
+        objects.root,
+        `: its store can't list its objects, and it has no consolidated metadata: name its arrays (arrays: ["x"]), ` +
           'or consolidate it (zarr.consolidate_metadata in Python)',
-        { file: objects.root },
       )
     const suffix = version === 2 ? '/.zarray' : '/zarr.json'
     const kept: FoundObject[] = []
@@ -128,7 +126,7 @@ function consolidatedV2({ json, file }: Node): Map<string, Node> {
 /** Paths and metadata, all of them objects, and inside of the store. */
 function entriesOf(metadata: unknown, file: string): [string, Json][] {
   const wrong = (what: string): SourceError =>
-    new SourceError(`${file}: its consolidated metadata ${what}: consolidate it again`, { file })
+    inFile(file, `: its consolidated metadata ${what}: consolidate it again`)
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
     throw wrong('is no object')
   const entries = Object.entries(metadata)

@@ -2,7 +2,7 @@
  * Which arrays of a store are columns, and what its parts are. Without wildcards a store is one part. A wildcard stands for
  * many: `data/<any>/obs/img` is the column `obs/img` in the parts that `*` matches.
  */
-import { nearest, SourceError } from '../../../core/basics/errors.js'
+import { inFile, nearest, type SourceError } from '../../../core/basics/errors.js'
 import { compileGlob, isGlob } from '../../../core/source/find/glob.js'
 import { isInside } from '../meta/metadata.js'
 import type { Hierarchy } from './hierarchy.js'
@@ -124,5 +124,5 @@ async function noArray(hierarchy: Hierarchy, pattern: string): Promise<SourceErr
 }
 
 function problem({ objects }: Hierarchy, what: string): SourceError {
-  return new SourceError(`${objects.root}: ${what}`, { file: objects.root })
+  return inFile(objects.root, `: ${what}`)
 }

@@ -1,5 +1,5 @@
 /** The objects of a Zarr store that is a zip archive: ranges of one file. Chunks must be stored as they are, not deflated. */
-import { DecodeError, SourceError } from '../../../core/basics/errors.js'
+import { DecodeError, inFile, SourceError } from '../../../core/basics/errors.js'
 import { inParallel } from '../../../core/basics/parallel.js'
 import { decompressInto } from '../../../core/codec/codec.js'
 import { ASKED_AT_ONCE, statOf } from '../../../core/store/access.js'
@@ -75,9 +75,10 @@ export class ZipObjects implements ZarrObjects {
 
   private async found(path: string, member: ZipMember): Promise<FoundObject> {
     if (member.deflated && !isMetadata(path))
-      throw new SourceError(
-        `${this.root}: its member "${member.name}" is deflated, so its bytes can't be read where they lie: write the archive without compression (zip -0)`,
-        { file: this.root, offset: member.header },
+      throw inFile(
+        this.root,
+        `: its member "${member.name}" is deflated, so its bytes can't be read where they lie: write the archive without compression (zip -0)`,
+        { offset: member.header },
       )
     const offset = await inArchive(this.root, () => dataStart(this.pieces, member))
     return { path, bytes: member.packed, offset, version: this.version }
@@ -97,6 +98,6 @@ async function inArchive<T>(root: string, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new SourceError(`${root}: ${error.message}`, { file: root, cause: error })
+    throw inFile(root, `: ${error.message}`, { cause: error })
   }
 }

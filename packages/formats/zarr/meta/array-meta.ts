@@ -1,4 +1,4 @@
-/** The metadata of an array in one form, for Zarr 2 and 3: metadata-v2.ts and metadata-v3.ts make it. */
+/** The metadata of an array in one form, for Zarr 2 and 3: metadata.ts and metadata-v3.ts make it. */
 import type { ChunkStep } from '../decode-chunk.js'
 import type { Element } from './element.js'
 import { shown } from './element.js'

@@ -33,7 +33,7 @@ export class Journal {
     this.path = join(folder, 'journal')
   }
 
-  /** Whether there is a run that was stopped and has outputs of the same names. */
+  /** A run was stopped that has outputs of the same names. */
   get begun(): boolean {
     const [first] = this.lines()
     return first?.facts !== undefined && first.format === this.format

@@ -1,4 +1,4 @@
-/** What tokenising is told, and what it tells. */
+/** Options, progress and result of tokenising. */
 import type { TokenizerJson } from '../../tokenize/open.js'
 import type { WriterOptions } from '../tokens/write/writer.js'
 

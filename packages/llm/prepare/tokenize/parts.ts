@@ -4,11 +4,12 @@
  *   tokens    u16 where the vocabulary allows it, else u32; all documents, without anything between them
  *   lengths   u32 for each document
  */
-import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { SourceError } from '../../../core/basics/errors.js'
 import { Draft } from '../../../core/system/files/draft.js'
+import { readFrom } from '../../../core/system/files/regular.js'
 import { RoomError, type Tokenizer } from '../../tokenize/tokenizer.js'
 
 /** Tokens that are gathered before they are written. */
@@ -22,7 +23,7 @@ export const partDtype = (vocabulary: number): PartDtype => (vocabulary <= 65536
 
 const bytesOf = (dtype: PartDtype): number => (dtype === 'u16' ? 2 : 4)
 
-/** What the journal keeps of a finished part. */
+/** A finished part, as the journal has it. */
 export interface Part {
   number: number
   documents: number
@@ -52,7 +53,7 @@ const partPath = (folder: string, number: number): string =>
 const partBytes = ({ tokens, documents }: Part, dtype: PartDtype): number =>
   tokens * bytesOf(dtype) + 4 * documents
 
-/** Whether the file is there as the journal says. */
+/** Checks that the file is there as the journal says. */
 export function isThere(folder: string, part: Part, dtype: PartDtype): boolean {
   const stat = statSync(partPath(folder, part.number), { throwIfNoEntry: false })
   return stat?.size === partBytes(part, dtype)
@@ -188,14 +189,14 @@ export class PartReader {
     try {
       const lengths = new Uint32Array(part.documents)
       const tail = new Uint8Array(lengths.buffer)
-      readFully(fd, tail, part.tokens * width, path)
+      readWhole(fd, tail, part.tokens * width, path)
       const room = this.reserve(lengths) / width
       let crc = 0
       for (let document = 0, at = 0; document < part.documents; ) {
         let [last, count] = [document, 0]
         while (last < part.documents && count + lengths[last] <= room) count += lengths[last++]
         const bytes = this.raw.subarray(0, count * width)
-        readFully(fd, bytes, at * width, path)
+        readWhole(fd, bytes, at * width, path)
         crc = crc32(bytes, crc)
         if (this.dtype === 'u16') this.tokens.set(new Uint16Array(this.raw.buffer, 0, count))
         for (let from = 0; document < last; document++) {
@@ -227,12 +228,8 @@ export class PartReader {
   }
 }
 
-export function readFully(fd: number, into: Uint8Array, position: number, path: string): void {
-  for (let at = 0; at < into.length; ) {
-    const got = readSync(fd, into, at, Math.min(into.length - at, 1 << 30), position + at)
-    if (got === 0) throw damaged(path)
-    at += got
-  }
+export function readWhole(fd: number, into: Uint8Array, position: number, path: string): void {
+  if (readFrom(fd, into, position) < into.length) throw damaged(path)
 }
 
 /** The file is taken away, so that it is made anew. */

@@ -9,7 +9,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { SourceError } from '../../../core/basics/errors.js'
 import { hashText, Random } from '../../../core/basics/random.js'
-import { type EachDocument, readFully } from './parts.js'
+import { type EachDocument, readWhole } from './parts.js'
 
 /** Bytes of memory for each document, besides its tokens: its key, its place, its rank. */
 const PER_DOCUMENT = 32
@@ -123,7 +123,7 @@ class Bucket {
   take(): Uint32Array {
     this.buffer = new Uint32Array(0)
     const words = new Uint32Array(this.bytes / 4)
-    readFully(this.fd, new Uint8Array(words.buffer), 0, this.path)
+    readWhole(this.fd, new Uint8Array(words.buffer), 0, this.path)
     return words
   }
 

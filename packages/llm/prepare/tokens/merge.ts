@@ -49,9 +49,7 @@ function partsInOrder(files: readonly TokenFile[]): readonly TokenFile[] {
         : `number ${missing} is missing, or another is there twice`
     throw new SourceError(
       `of the ${Number(of)} parts of ${stem}, ${problem}: all parts of a job are joined together`,
-      {
-        file: first.file.path,
-      },
+      { file: first.file.path },
     )
   }
   return numbered.map(({ file }) => file)

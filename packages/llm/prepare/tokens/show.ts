@@ -55,9 +55,7 @@ export async function rowTokens(
     const rows = Math.max(0, Math.floor((total - 1) / length))
     throw new SourceError(
       `there is no row ${row}: ${total} tokens make ${rows} rows of ${length}, counted from 0`,
-      {
-        file: files[0].path,
-      },
+      { file: files[0].path },
     )
   }
   const found = new Stretches()

@@ -3,7 +3,7 @@ import type { OpenContext } from '../../../core/source/source.js'
 import { documentLengths, openDocuments } from '../../tokens/formats/documents.js'
 import type { TokenDtype, TokenFile, TokenFormat } from '../../tokens/formats/token-file.js'
 
-/** What is told of a file. Lengths are in tokens. */
+/** Lengths are in tokens. */
 export interface TokenStatistics {
   format: TokenFormat
   dtype: TokenDtype
@@ -23,7 +23,7 @@ export interface TokenStatistics {
   groups?: number
 }
 
-/** Whether documents of a file can be told: it lists them, or they are marked by a known token. */
+/** A file that lists its documents: in an .idx, or in a .csv.gz. */
 export function listsDocuments({ index, borders }: TokenFile): boolean {
   return index !== undefined || borders !== undefined
 }

@@ -3,11 +3,12 @@
  * what it was made of; what is not as it was written is made anew.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { cacheFolder } from '../../../core/system/files/cache-folder.js'
 import { Draft } from '../../../core/system/files/draft.js'
+import { readFrom } from '../../../core/system/files/regular.js'
 import type { CompiledVocabulary } from './compile.js'
 
 /** Changes with the tables and the kernel. */
@@ -28,32 +29,24 @@ export function readCompiled(path: string): CompiledVocabulary | undefined {
   } catch {
     return undefined
   }
+  const fill = (into: Uint8Array, from: number): boolean => readFrom(file, into, from) === into.length
   try {
     const { size } = fstatSync(file)
     const front = Buffer.alloc(FRONT)
-    if (!readAll(file, front, 0)) return undefined
+    if (!fill(front, 0)) return undefined
     const length = front.readUInt32LE(0)
     if (FRONT + length > size) return undefined
     const header = Buffer.alloc(length)
-    if (!readAll(file, header, FRONT) || crc32(header) !== front.readUInt32LE(4)) return undefined
+    if (!fill(header, FRONT) || crc32(header) !== front.readUInt32LE(4)) return undefined
     // Straight into shared memory: it goes to other threads without a copy.
     const memory = new Uint8Array(new SharedArrayBuffer(size - FRONT - length))
-    if (!readAll(file, memory, FRONT + length) || crc32(memory) !== front.readUInt32LE(8)) return undefined
+    if (!fill(memory, FRONT + length) || crc32(memory) !== front.readUInt32LE(8)) return undefined
     return { ...(JSON.parse(header.toString()) as Omit<CompiledVocabulary, 'memory'>), memory }
   } catch {
     return undefined
   } finally {
     closeSync(file)
   }
-}
-
-function readAll(file: number, into: Uint8Array, from: number): boolean {
-  for (let at = 0; at < into.length; ) {
-    const read = readSync(file, into, at, into.length - at, from + at)
-    if (read === 0) return false
-    at += read
-  }
-  return true
 }
 
 /** Keeps a compiled vocabulary. Where that can't be, it is compiled again next time. */

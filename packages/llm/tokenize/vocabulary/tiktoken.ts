@@ -62,17 +62,13 @@ function ranksIn(text: string, file: string): Map<string, number> {
     if (rest.length > 0 || !/^\d+$/.test(number ?? '') || rank >= MOST_TOKENS)
       throw new SourceError(
         `${file}, line ${i + 1}: it should be base64, a space and a rank below ${MOST_TOKENS}`,
-        {
-          file,
-        },
+        { file },
       )
     const bytes = Buffer.from(spelling, 'base64').toString('latin1')
     if (taken.has(rank) || ranks.has(bytes))
       throw new SourceError(
         `${file}, line ${i + 1}: its ${taken.has(rank) ? 'rank' : 'token'} stands in another line, too`,
-        {
-          file,
-        },
+        { file },
       )
     taken.add(rank)
     ranks.set(bytes, rank)
@@ -86,9 +82,7 @@ function bytesIn(ranks: ReadonlyMap<string, number>, file: string): Uint32Array 
     if (rank !== undefined) return rank
     throw new SourceError(
       `${file} has no rank for the byte ${byte}: it is cut short, or no ranks of tiktoken`,
-      {
-        file,
-      },
+      { file },
     )
   })
 }

@@ -22,7 +22,7 @@ export interface Found extends DataFile {
   borders?: DataFile
 }
 
-/** How a format reads a header. */
+/** Reads the header of a file of one format. */
 export type ReadFormat = (
   found: Found,
   read: ReadPiece,

@@ -23,7 +23,7 @@ export const LLMC_KINDS: readonly Kind[] = [
 /** Files with questions and answers, by which llm.c evaluates. */
 const EVAL_MAGIC = 20240522
 
-/** Whether a file begins as llm.c's do. */
+/** Recognises llm.c's files by their first bytes. */
 export function isLlmc(head: Buffer): boolean {
   return head.length >= 4 && [EVAL_MAGIC, ...LLMC_KINDS.map(kind => kind.magic)].includes(head.readInt32LE(0))
 }

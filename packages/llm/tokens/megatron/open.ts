@@ -83,7 +83,7 @@ async function makeTables(
   return { tables: { ...index, starts, lengths }, meta: { count: index.shuffle.length, tokens } }
 }
 
-/** Where the documents of a part lie, in shared memory. */
+/** Reads where the documents of a part lie, into shared memory. */
 async function documentsOf(
   file: TokenFile,
   from: number,

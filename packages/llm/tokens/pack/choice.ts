@@ -15,76 +15,57 @@ export interface Choice {
   has(document: number): boolean
 }
 
-/** `files`: their names, and how many documents each has. */
-export function chooseDocuments(
-  json: TokenDocumentsJson,
-  files: readonly { name: string; count: number }[],
-): Choice {
-  const choice = json.by === 'hash' ? byHash(json, files) : byStretches(json, files)
-  if (choice.chosen === 0) {
-    const all = files.reduce((sum, { count }) => sum + count, 0)
-    throw new SourceError(
-      `"documents": share ${json.take} of [${json.split.join(', ')}] has none of the ${all} documents: there are too few for so small a share`,
-    )
-  }
-  return choice
+/** A file's name, and how many documents it has. */
+interface Counted {
+  name: string
+  count: number
 }
 
-/** Borders of the shares, from 0 to 1. */
-function sharesOf(split: readonly number[]): number[] {
-  const sum = split.reduce((a, b) => a + b, 0)
-  const borders = [0]
-  for (const share of split) borders.push(borders[borders.length - 1] + share / sum)
-  return borders
-}
-
-function byStretches(
-  { split, take }: TokenDocumentsJson,
-  files: readonly { count: number }[],
-): Choice & { chosen: number } {
-  // Where the stretch of each file begins and ends, and where the file ends.
-  const from: number[] = []
-  const to: number[] = []
-  const ends: number[] = []
-  let base = 0
-  let chosen = 0
-  for (const { count } of files) {
-    const stretch = splitRange(split, take, count)
-    from.push(base + stretch.from)
-    to.push(base + stretch.to)
-    ends.push((base += count))
-    chosen += to[to.length - 1] - from[from.length - 1]
-  }
-  let file = 0
-  const has = (document: number): boolean => {
-    if (document >= ends[file] || (file > 0 && document < ends[file - 1]))
-      file = ends.findIndex(end => document < end)
-    return document >= from[file] && document < to[file]
-  }
-  return { has, chosen }
-}
-
-function byHash(
-  { split, take, seed = 0 }: TokenDocumentsJson,
-  files: readonly { name: string; count: number }[],
-): Choice & { chosen: number } {
-  const borders = sharesOf(split)
-  const low = borders[take]
-  const high = take === split.length - 1 ? 1 : borders[take + 1]
+export function chooseDocuments(json: TokenDocumentsJson, files: readonly Counted[]): Choice {
+  const chooserOf = json.by === 'hash' ? byHash(json) : byStretches(json)
   const total = files.reduce((sum, { count }) => sum + count, 0)
   const bits = new Uint8Array(Math.ceil(total / 8))
   let document = 0
   let chosen = 0
-  for (const { name, count } of files) {
-    const file = hashKey(name) % 2 ** 52
-    for (let i = 0; i < count; i++, document++) {
-      const at = place(file + i * STEP, seed)
-      if (at < low || at >= high) continue
+  for (const file of files) {
+    const has = chooserOf(file)
+    for (let i = 0; i < file.count; i++, document++) {
+      if (!has(i)) continue
       bits[document >>> 3] |= 1 << (document & 7)
       chosen++
     }
   }
-  return { has: i => (bits[i >>> 3] & (1 << (i & 7))) !== 0, chosen }
+  if (chosen === 0)
+    throw new SourceError(
+      `"documents": share ${json.take} of [${json.split.join(', ')}] has none of the ${total} documents: there are too few for so small a share`,
+    )
+  return { has: i => (bits[i >>> 3] & (1 << (i & 7))) !== 0 }
+}
+
+/** Tells which documents of a file are chosen. */
+type Chooser = (file: Counted) => (document: number) => boolean
+
+function byStretches({ split, take }: TokenDocumentsJson): Chooser {
+  return ({ count }) => {
+    const { from, to } = splitRange(split, take, count)
+    return i => i >= from && i < to
+  }
+}
+
+function byHash({ split, take, seed = 0 }: TokenDocumentsJson): Chooser {
+  const sum = split.reduce((a, b) => a + b, 0)
+  // Borders of the shares, from 0 to 1.
+  const borders = [0]
+  for (const share of split) borders.push(borders[borders.length - 1] + share / sum)
+  const low = borders[take]
+  const high = take === split.length - 1 ? 1 : borders[take + 1]
+  return ({ name }) => {
+    const file = hashKey(name) % 2 ** 52
+    return i => {
+      const at = place(file + i * STEP, seed)
+      return at >= low && at < high
+    }
+  }
 }
 
 /** Odd, and far from a power of two: numbers that follow each other fall far apart. Their product stays a whole number. */

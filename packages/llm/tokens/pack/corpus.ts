@@ -45,7 +45,7 @@ export async function readCorpus(
   return new Corpus(lengths, isDense(opened, lengths) ? undefined : placesIn(opened, lengths.length), choice)
 }
 
-/** Whether documents fill their files without holes, so that lengths tell where each begins. */
+/** Documents fill their files without holes, so that lengths say where each begins. */
 function isDense(opened: OpenedDocuments, lengths: Uint32Array): boolean {
   let document = 0
   return opened.every(({ count, file }) => {

@@ -11,7 +11,7 @@ import type { Corpus } from './corpus.js'
 import type { PackRules } from './places.js'
 import { buildBins, buildDocuments } from './tables.js'
 
-/** What the index says of the rows. */
+/** Facts that the index has besides its columns. */
 export interface PackMeta {
   rows: number
   /** Places that no token takes. */

@@ -5,7 +5,7 @@
 import { DecodeError } from '../../../core/basics/errors.js'
 import type { TokenShape } from '../../../core/define/check/tokens/fields.js'
 import type { TokenColumn } from '../../../core/define/token-types.js'
-import type { ArrayColumn, Column, Tile } from '../../../core/source/column.js'
+import type { ArrayColumn, Column, Columns, Tile } from '../../../core/source/source.js'
 import { TOKEN_BYTES, type TokenDtype } from '../formats/token-file.js'
 import type { Stretches } from '../token-rows.js'
 import type { Segments } from './segments.js'
@@ -58,8 +58,8 @@ export class RowColumns {
     got: RowBytes,
     segments: () => Segments,
     named: (stretch: number, token: number) => string,
-  ): Record<string, Column> {
-    const out: Record<string, Column> = {}
+  ): Columns {
+    const out: Columns = {}
     if (this.checks) this.check(row, got, named)
     let values: Values | undefined
     const whole = this.isWhole(row, got)

@@ -11,11 +11,10 @@ import { Elements } from './elements.js'
 import { drawBoxes, imageOf, maskOf, type Normalize } from './pixels.js'
 import { dataUrl, type Rgb } from './png.js'
 import { type ReadyBatch, RingBytes } from './ring-bytes.js'
-import { inWords, numbersIn, textIn } from './values.js'
 
 /** For so long (ms) a batch is waited for that stays while it is read, and how often it is looked for. */
-const PATIENCE = 3000
-const OFTEN = 2
+const MOST_WAIT_MS = 3000
+const LOOK_EVERY_MS = 2
 /** Bytes of one row of one field that are read at most, and of all rows together. */
 const MOST_ROW = 2 ** 26
 const MOST_BYTES = 2 ** 28
@@ -33,7 +32,11 @@ export async function gallery(engine: number, note: RingNote | undefined, rows: 
   if (ring === undefined) return { ...NOTHING, reason: 'the feed is closed' }
   let few = rows
   try {
-    for (const until = performance.now() + PATIENCE; performance.now() < until; await sleep(OFTEN)) {
+    for (
+      const until = performance.now() + MOST_WAIT_MS;
+      performance.now() < until;
+      await sleep(LOOK_EVERY_MS)
+    ) {
       for (const batch of ring.ready()) {
         const read = readRows(ring, note, batch, few)
         if (!ring.still(batch)) {
@@ -159,4 +162,59 @@ function normalizeOf({ apply = [] }: ToldField): Normalize | undefined {
   const found = apply.find(op => 'normalize' in op)?.normalize as Partial<Normalize> | undefined
   const list = (value: unknown): number[] => (Array.isArray(value) ? value : [value]).map(Number)
   return found && { mean: list(found.mean ?? 0), std: list(found.std ?? 1) }
+}
+
+/** Numbers of a list that are shown, and characters of a text. */
+const SHOWN = 8
+const SHOWN_TEXT = 300
+/** Parts of a mixed label below this are left out. */
+const LEAST_PART = 0.01
+
+interface About {
+  place: Pick<FieldPlace, 'form' | 'shape' | 'dtype'>
+  /** Along the varying axis. */
+  length: number
+  as?: string
+  classes?: readonly string[]
+}
+
+function numbersIn(elements: Elements): number[] {
+  return Array.from({ length: elements.length }, (_, i) => elements.at(i))
+}
+
+function textIn(bytes: Uint8Array, length: number): string {
+  const text = Buffer.from(bytes).toString('utf8')
+  const shown = text.slice(0, SHOWN_TEXT)
+  return shown.length < text.length || bytes.length < length ? `${shown}…` : shown
+}
+
+function inWords(numbers: readonly number[], { place, length, classes, as }: About): string {
+  const { form, shape, dtype } = place
+  const isScalar = form === 'dense' && shape.length === 0
+  if (isScalar) return dtype === 'bool' ? String(numbers[0] !== 0) : named(numbers[0], classes)
+  // mixup and cutmix make a label into shares of all classes.
+  if (form === 'dense' && shape.length === 1 && as !== 'npy' && numbers.length === shape[0])
+    return mixed(numbers, classes)
+  const counts = form === 'dense' ? shape : [length, ...shape]
+  const shown = numbers.slice(0, SHOWN).map(short).join(', ')
+  const total = counts.reduce((product, n) => product * n, 1)
+  return `[${counts.join(' × ')}] ${shown}${total > SHOWN ? ', …' : ''}`
+}
+
+function mixed(numbers: readonly number[], classes: readonly string[] | undefined): string {
+  const parts = numbers.map((share, i) => [share, i] as const).filter(([share]) => share >= LEAST_PART)
+  parts.sort(([a], [b]) => b - a)
+  return parts
+    .slice(0, 3)
+    .map(([share, i]) => `${named(i, classes)} ${Math.round(100 * share)} %`)
+    .join(', ')
+}
+
+function named(number: number, classes: readonly string[] | undefined): string {
+  const name = classes?.[number]
+  return name === undefined ? short(number) : `${name} (${number})`
+}
+
+function short(number: number): string {
+  return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(4)))
 }

@@ -46,15 +46,16 @@ export function pointOf(records: readonly RunRecord[]): HistoryPoint {
   return {
     time: Math.max(...records.map(({ time }) => time)),
     lost: worst.lost,
-    samplesPerSecond: records.reduce(
-      (sum, { samples, seconds }) => sum + samples / Math.max(seconds, 1e-3),
-      0,
-    ),
+    samplesPerSecond: samplesPerSecond(records),
     parts: worst.parts,
     workers: worst.workers,
     depth: worst.depth,
     decisions: records.flatMap(({ decisions }) => decisions),
   }
+}
+
+export function samplesPerSecond(records: readonly RunRecord[]): number {
+  return records.reduce((sum, { samples, seconds }) => sum + samples / Math.max(seconds, 1e-3), 0)
 }
 
 function worstOf(records: readonly RunRecord[]): RunRecord {

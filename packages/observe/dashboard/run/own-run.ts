@@ -5,9 +5,9 @@ import { attachSpans } from '../../../core/spans/attach.js'
 import { registryVariable } from '../../../core/system/node/registry.js'
 
 /** Bytes of what it says at last that are kept, in case it fails. */
-const KEPT = 4096
+const KEPT_BYTES = 4096
 /** How often it is looked whether it has begun (ms). */
-const OFTEN = 50
+const LOOK_EVERY_MS = 50
 
 export class OwnRun {
   private said = ''
@@ -15,7 +15,7 @@ export class OwnRun {
 
   private constructor(private readonly child: ChildProcess) {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.said = (this.said + text).slice(-KEPT)
+      this.said = (this.said + text).slice(-KEPT_BYTES)
     })
     child.on('error', error => {
       this.over ??= error.message
@@ -36,7 +36,7 @@ export class OwnRun {
     while (!run.isOpen) {
       if (run.over !== undefined)
         throw new MillraceError(run.complaint ?? `${feed} can't be run: ${run.over}`)
-      await new Promise(resolve => setTimeout(resolve, OFTEN))
+      await new Promise(resolve => setTimeout(resolve, LOOK_EVERY_MS))
     }
     return run
   }

@@ -1,7 +1,7 @@
 /** The runs on this machine that this user may look at: rings that a loop takes batches from. Only /proc is read. */
-import { type AttachedSpans, attachSpans, spanWriters } from '../../../core/spans/attach.js'
 import { monotonicMs } from '../../../core/spans/clock.js'
 import type { RingInfo } from '../../../core/spans/reader.js'
+import { hasConsumer, lookAtWriters } from '../../diagnose/attach/find-run.js'
 import type { RunName } from '../view.js'
 
 export interface RunHere extends RunName {
@@ -13,32 +13,11 @@ export interface RunHere extends RunName {
 /** All of them, the oldest first; of a run with several ranks, the first rank that is here. */
 export function runsHere(): RunHere[] {
   const found: RunHere[] = []
-  const looked = new Set<number>()
-  for (const { pid, path } of spanWriters()) {
-    if (looked.has(pid)) continue
-    looked.add(pid)
-    try {
-      const spans = attachSpans(path)
-      try {
-        found.push(...runsOf(pid, spans))
-      } finally {
-        spans.close()
-      }
-    } catch {
-      // It has ended meanwhile, or is another version's.
-    }
-  }
+  lookAtWriters((spans, pid) => {
+    const taken = spans.rings().filter(({ open, ring }) => open && hasConsumer(spans, ring))
+    found.push(...taken.map(ring => nameOf(pid, ring)))
+  })
   return firstRanks(found).sort((a, b) => b.age - a.age)
-}
-
-function runsOf(pid: number, spans: AttachedSpans): RunHere[] {
-  const open = spans.rings().filter(ring => ring.open)
-  return open.filter(ring => isTaken(spans, ring)).map(ring => nameOf(pid, ring))
-}
-
-/** Whether batches are taken from a ring in this process: an engine has the rings of other processes, too. */
-function isTaken(spans: AttachedSpans, { ring }: RingInfo): boolean {
-  return spans.counters(ring).some(({ lane }) => lane.kind === 'consumer')
 }
 
 export function nameOf(

@@ -3,17 +3,16 @@
  */
 import { hostname } from 'node:os'
 import { type FoundRun, findRun } from '../../diagnose/attach/find-run.js'
+import type { Parts } from '../../evidence.js'
 import type { RunRecord } from '../../live/record.js'
 import { gallery } from '../gallery/gallery.js'
 import type { Snapshot, View } from '../server/requests.js'
 import type { Streams } from '../server/streams.js'
-import type { Ended, Gallery, Hello, Now, RunName, Timeline } from '../view.js'
+import type { Ended, Gallery, Hello, Now, Recent, RunName, Timeline, Told } from '../view.js'
 import { History, pointOf } from './history.js'
 import { endOf, isFresh, type LoggedRunHere, type Logs, lastOf } from './logs.js'
-import { Recently } from './recently.js'
 import { plainName, type RunHere } from './runs.js'
 import { timeline } from './timeline.js'
-import { toldOf } from './told.js'
 import { WatchedRun } from './watched-run.js'
 
 /** A rank elsewhere is told of before those here where it loses so much more (0…1): less is within what seconds vary by. */
@@ -273,4 +272,68 @@ export class ShownRun implements View {
 
 function lastEach(ranks: ReadonlyMap<number, readonly RunRecord[]>): RunRecord[] {
   return [...ranks.values()].flatMap(records => records.slice(-1))
+}
+
+/** Seconds that are kept. */
+const SECONDS = 10
+
+class Recently {
+  seconds: Recent = []
+  /** When the last record of each rank ended. */
+  private readonly times = new Map<number, number>()
+
+  /** Whether a record was not told yet. */
+  isNews({ rank, time }: RunRecord): boolean {
+    return time > (this.times.get(rank) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** Keeps a second, and gives it back as it is told: what the tuner did is told once, though a record may come again. */
+  add(now: Now): Now {
+    const ranks = now.ranks.map(record => (this.isNews(record) ? record : { ...record, decisions: [] }))
+    for (const { rank, time } of ranks) this.times.set(rank, time)
+    this.seconds = [...this.seconds, { ranks }].slice(-SECONDS)
+    return { ...now, ranks }
+  }
+
+  /** Another run begins. */
+  clear(): void {
+    this.seconds = []
+    this.times.clear()
+  }
+}
+
+/** So far back from its last record (ms): about what a diagnosis is made of. */
+const WINDOW = 15_000
+
+/** `ranks`: records of each, oldest first. Null: no step has ended in their last seconds. */
+export function toldOf(ranks: ReadonlyMap<number, readonly RunRecord[]>): Told | null {
+  const all = [...ranks.values()].flatMap(records => toldOfRank(records) ?? [])
+  return all.length === 0 ? null : all.reduce((worst, one) => (one.lost > worst.lost ? one : worst))
+}
+
+function toldOfRank(records: readonly RunRecord[]): Told | undefined {
+  const last = records.at(-1)
+  if (last === undefined) return undefined
+  const window = records.slice(records.findIndex(({ time }) => time > last.time - WINDOW))
+  const known = window.flatMap(({ parts, lost, stepMs, steps }) =>
+    parts === null || lost === null || stepMs === null || steps === 0 ? [] : [{ parts, lost, stepMs, steps }],
+  )
+  const steps = known.reduce((sum, one) => sum + one.steps, 0)
+  const time = known.reduce((sum, one) => sum + one.stepMs * one.steps, 0)
+  if (!(time > 0)) return undefined
+  // Shares of a step count by the time of the steps that they are of.
+  const mean = (of: (one: (typeof known)[number]) => number) =>
+    known.reduce((sum, one) => sum + of(one) * one.stepMs * one.steps, 0) / time
+  const names = Object.keys(known[0].parts) as (keyof Parts)[]
+  const parts = Object.fromEntries(names.map(name => [name, mean(one => one.parts[name])]))
+  const why = window.findLast(one => one.why !== null)?.why ?? null
+  return {
+    rank: last.rank,
+    host: last.host,
+    stepMs: time / steps,
+    why,
+    seconds: why?.seconds ?? window.reduce((sum, one) => sum + one.seconds, 0),
+    lost: why?.lost ?? mean(one => one.lost),
+    parts: parts as unknown as Parts,
+  }
 }

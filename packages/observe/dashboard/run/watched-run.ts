@@ -12,7 +12,6 @@ import { RingBytes } from '../gallery/ring-bytes.js'
 import type { BadSample, Hello, Now, RunName } from '../view.js'
 import { EngineFacts, type FoundBad, tunerState } from './engine-facts.js'
 import { nameOf, plainName } from './runs.js'
-import { lastTaken } from './taken.js'
 import type { SpansOfProcess } from './timeline.js'
 
 /** Ranks may start later than others: they are looked for this often (ms). */
@@ -252,4 +251,24 @@ function slotsOf(rank: Rank, facts: EngineFacts): RunRecord['slots'] {
   } finally {
     ring.close()
   }
+}
+
+/** Records of a loop that are looked at: its latest. */
+const LATEST = 8
+
+/** The number of the batch that was taken last from a ring; −1: none is known. */
+function lastTaken(spans: AttachedSpans, ring: number): number {
+  const cursor: number[] = []
+  for (const { lane, written, kind } of spans.lanes())
+    cursor[lane] = kind === 'consumer' ? Math.max(0, written - LATEST) : written
+  const { records } = spans.readSince(
+    Array.from(cursor, count => count ?? 0),
+    ring,
+  )
+  let [last, at] = [-1, Number.NEGATIVE_INFINITY]
+  for (const { kind, lane, batch, joined, start } of records) {
+    if (lane.kind !== 'consumer' || batch < 0 || start < at) continue
+    if (kind === 'hand' || kind === 'step') [last, at] = [batch + Math.max(1, joined) - 1, start]
+  }
+  return last
 }

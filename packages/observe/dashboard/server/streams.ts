@@ -8,11 +8,11 @@ import type { Events } from '../view.js'
 /** Pages that may be open at once. */
 export const MOST_STREAMS = 16
 /** A page that takes nothing for so long (ms) is gone. */
-const PATIENCE = 60_000
+const GONE_AFTER_MS = 60_000
 /** Bytes that may wait in a stream's buffers: a hello with its history, and some. */
-const MOST_WAITING = 2 ** 22
+const MOST_WAITING_BYTES = 2 ** 22
 /** How often a page is told that its stream is alive (ms): it takes one that is silent for long as broken. */
-const BEAT = 2000
+const BEAT_EVERY_MS = 2000
 
 type Name = keyof Events
 
@@ -41,8 +41,8 @@ class Stream {
   /** Ends it where its page takes nothing any more. */
   check(now: number): void {
     const { response } = this
-    const dead = this.blockedSince !== undefined && now - this.blockedSince > PATIENCE
-    if (dead || response.writableLength > MOST_WAITING) response.destroy()
+    const dead = this.blockedSince !== undefined && now - this.blockedSince > GONE_AFTER_MS
+    if (dead || response.writableLength > MOST_WAITING_BYTES) response.destroy()
   }
 
   end(): void {
@@ -68,7 +68,7 @@ export class Streams {
   private readonly timer: NodeJS.Timeout
 
   constructor() {
-    this.timer = setInterval(() => this.beat(), BEAT).unref()
+    this.timer = setInterval(() => this.beat(), BEAT_EVERY_MS).unref()
   }
 
   get count(): number {

@@ -126,9 +126,24 @@ function withEngine(pid: number, spans: AttachedSpans, ring: RingInfo): FoundRun
   return run({ pid, spans, ring }, { pid: ring.engine, spans: engine, ring: ring.engineRing })
 }
 
-/** Whether batches are taken from a ring here: an engine of its own has the rings of others, too. */
+/** Looks at each process on this machine that writes spans, once. They are let go of afterwards. */
+export function lookAtWriters(look: (spans: AttachedSpans, pid: number, path: string) => void): void {
+  const looked = new Set<number>()
+  for (const { pid, path } of spanWriters()) {
+    if (looked.has(pid)) continue
+    looked.add(pid)
+    try {
+      using spans = attachSpans(path)
+      look(spans, pid, path)
+    } catch {
+      // It has ended meanwhile, or is another version's.
+    }
+  }
+}
+
+/** Whether batches are taken from a ring in this process: an engine has the rings of other processes, too. */
 export function hasConsumer(spans: AttachedSpans, ring: number): boolean {
-  return spans.readSince(undefined, ring).records.some(({ lane }) => lane.kind === 'consumer')
+  return spans.counters(ring).some(({ lane }) => lane.kind === 'consumer')
 }
 
 function run(trainer: FoundRun['trainer'], engine: FoundRun['engine']): FoundRun {

@@ -3,7 +3,8 @@ import { MillraceError } from '../../../core/basics/errors.js'
 import { monotonicMs } from '../../../core/spans/clock.js'
 import { account } from '../../account/account.js'
 import { collect } from '../../account/collect.js'
-import type { Evidence, RankTimes, StepTimes } from '../../evidence.js'
+import { endOf } from '../../account/steps.js'
+import type { Evidence, RankTimes } from '../../evidence.js'
 import { GatheredSpans } from '../../gather.js'
 import { HostSampler } from '../../host/sampler.js'
 import { atWork } from '../experiments.js'
@@ -56,7 +57,7 @@ async function windowOf(found: FoundRun, options: DiagnoseLiveOptions): Promise<
     if (seen === 0)
       throw new MillraceError(
         `process ${trainer.pid} took no batch of "${trainer.ring.name}" within ${seconds} s: is it training? ` +
-          'Where a step takes longer, give --seconds',
+          'Where a step takes longer, look for more seconds',
       )
     const facts = { cores: signals.allowed }
     const evidence = collect(source, { from, to, host: signals, facts })
@@ -125,10 +126,6 @@ function rankTimes(evidence: Evidence): RankTimes {
     // What they made, had they been at work all the time.
     capacity: rows > 0 && busy > 0 && seconds > 0 && stepMs > 0 ? rows / seconds / busy : null,
   }
-}
-
-function endOf({ asked, supply, handOver, transfer, compute }: StepTimes): number {
-  return asked + supply + handOver + transfer + compute
 }
 
 function sleep(ms: number): Promise<void> {

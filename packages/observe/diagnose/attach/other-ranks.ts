@@ -1,8 +1,9 @@
 /** The other ranks of a run that are on this machine: they may be rings of one process, or of several. */
-import { readFileSync } from 'node:fs'
-import { attachSpans, spanWriters } from '../../../core/spans/attach.js'
+import { attachSpans } from '../../../core/spans/attach.js'
 import type { RingInfo } from '../../../core/spans/reader.js'
-import { type FoundRun, hasConsumer, runOf } from './find-run.js'
+import { readText } from '../../../core/system/process/cgroup.js'
+import { parseProcessStat } from '../../host/parse.js'
+import { type FoundRun, hasConsumer, lookAtWriters, runOf } from './find-run.js'
 
 interface Candidate {
   pid: number
@@ -34,25 +35,11 @@ export function otherRanks({ trainer: { ring: mine, pid } }: FoundRun): FoundRun
 /** Open rings of the same feed and number of ranks that batches are taken from. */
 function candidates(mine: RingInfo): Candidate[] {
   const found: Candidate[] = []
-  const looked = new Set<number>()
-  for (const { pid, path } of spanWriters()) {
-    if (looked.has(pid)) continue
-    looked.add(pid)
-    try {
-      const spans = attachSpans(path)
-      for (const ring of spans.rings())
-        if (
-          ring.open &&
-          ring.name === mine.name &&
-          ring.world === mine.world &&
-          hasConsumer(spans, ring.ring)
-        )
-          found.push({ pid, path, ring })
-      spans.close()
-    } catch {
-      // It has ended meanwhile, or is another version's.
-    }
-  }
+  lookAtWriters((spans, pid, path) => {
+    for (const ring of spans.rings())
+      if (ring.open && ring.name === mine.name && ring.world === mine.world && hasConsumer(spans, ring.ring))
+        found.push({ pid, path, ring })
+  })
   return found
 }
 
@@ -60,26 +47,17 @@ function candidates(mine: RingInfo): Candidate[] {
 function sameRun(a: number, b: number): boolean {
   if (a === b) return true
   const [x, y] = [meetingPlace(a), meetingPlace(b)]
-  return x !== '' && y !== '' ? x === y : parentOf(a) !== undefined && parentOf(a) === parentOf(b)
+  if (x !== '' && y !== '') return x === y
+  const [parent, other] = [a, b].map(
+    pid => parseProcessStat(readText('/', `/proc/${pid}/stat`) ?? '')?.parent,
+  )
+  return parent !== undefined && parent === other
 }
 
 function meetingPlace(pid: number): string {
-  const words = textOf(`/proc/${pid}/environ`).split('\0')
+  const words = (readText('/', `/proc/${pid}/environ`) ?? '').split('\0')
   return words
     .filter(word => /^(MASTER_ADDR|MASTER_PORT|SLURM_JOB_ID|SLURM_STEP_ID)=/.test(word))
     .sort()
     .join()
-}
-
-function parentOf(pid: number): string | undefined {
-  const stat = textOf(`/proc/${pid}/stat`)
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
 }

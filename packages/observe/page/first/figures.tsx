@@ -1,6 +1,8 @@
 /** Key figures: rates, settings, memory, and what lost time costs. Each says of which ranks it is. */
+
+import { samplesPerSecond } from '../../dashboard/run/history.js'
 import { bytes } from '../../verdict/units.js'
-import { memoryOf, type State, samplesPerSecond } from '../state/store.js'
+import { memoryOf, type State } from '../state/store.js'
 import { costOf, enginesOf, stillFor, worstRecord } from '../state/worst.js'
 import { count, dollars } from '../words/format.js'
 

@@ -1,7 +1,7 @@
 /** What the run lost over the last hour, and what the tuner did meanwhile. */
 
 import type { HistoryPoint } from '../../dashboard/view.js'
-import type { TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/record.js'
 import { LEAST_PART } from '../../verdict/thresholds.js'
 import { percent, rate } from '../../verdict/units.js'
 import { Chart, type Mark } from '../draw/chart.js'

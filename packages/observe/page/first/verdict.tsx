@@ -1,13 +1,15 @@
 /** The first thing to read: whether the GPU waits, why, and what to do about it. */
 import type { ComponentChildren } from 'preact'
+import type { RunName } from '../../dashboard/view.js'
 import type { Remedy } from '../../evidence.js'
+import { choose, nameOf } from '../state/address.js'
 import type { State } from '../state/store.js'
 import { enginesOf } from '../state/worst.js'
+import { age } from '../words/format.js'
 import { ceilingOf, gainOf } from '../words/gain.js'
 import { headline, type Tone } from '../words/headline.js'
 import { copyOf, titleOf } from '../words/remedy.js'
 import { earned, stateOf } from '../words/tuner.js'
-import { Runs } from './runs.js'
 
 /** Shapes beside the colours. */
 const SIGNS: Record<Tone, string> = { good: '✓', loss: '!', hint: 'i', unknown: '…' }
@@ -124,5 +126,24 @@ export function Copy({ text, what, say }: { text: string; what: string; say: (te
       </button>
       <code>{text}</code>
     </>
+  )
+}
+
+function Runs({ runs }: { runs: RunName[] }) {
+  if (runs.length === 0) return null
+  return (
+    <ul class="runs" aria-label="Runs">
+      {runs.map(run => (
+        <li key={nameOf(run)}>
+          <button type="button" onClick={() => choose(nameOf(run))}>
+            <b>{run.feed}</b>
+            <small>
+              process {run.trainer}
+              {run.world > 1 ? `, ${run.world} ranks` : ''}, for {age(run.age)}
+            </small>
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -1,8 +1,8 @@
 /** What the page knows, and how each event changes it. Nothing here touches the document: tests call it as it is. */
 
+import { pointOf } from '../../dashboard/run/history.js'
 import type { Ended, Hello, HistoryPoint, Now, Recent } from '../../dashboard/view.js'
-import type { TunerDecision } from '../../live/decision.js'
-import type { RunRecord } from '../../live/record.js'
+import type { RunRecord, TunerDecision } from '../../live/record.js'
 
 /** How long the past is (ms): what is shown as the last hour. */
 const HOUR = 3_600_000
@@ -53,12 +53,18 @@ export function withNow(state: State, now: Now): State {
   const isNew = (last: { time: number } | undefined) => last === undefined || last.time < time
   const { recent, history } = state
   const last = recent.at(-1)
-  const point = isNew(history.at(-1)) ? pointOf(now.ranks, time) : null
+  const { ranks } = now
+  const isPoint = ranks.length > 0 && isNew(history.at(-1))
   return {
     ...state,
     now,
     recent: isNew(last && { time: timeOf(last) }) ? [...recent, now].slice(-RECENT) : recent,
-    history: point === null ? history : lastHour([...history, point]),
+    history: isPoint
+      ? lastHour([
+          ...history,
+          { ...pointOf(ranks), time, decisions: once(ranks.flatMap(one => one.decisions)) },
+        ])
+      : history,
   }
 }
 
@@ -70,25 +76,6 @@ export function lastWord({ ended, link }: State): string {
 /** When a second ended (ms since 1970). */
 export function timeOf({ ranks }: Pick<Now, 'ranks'>): number {
   return ranks.length === 0 ? Date.now() : Math.max(...ranks.map(({ time }) => time))
-}
-
-/** A second of the whole run: the rank that loses most decides. */
-function pointOf(ranks: readonly RunRecord[], time: number): HistoryPoint | null {
-  if (ranks.length === 0) return null
-  const worst = ranks.reduce((most, rank) => ((rank.lost ?? -1) > (most.lost ?? -1) ? rank : most))
-  return {
-    time,
-    lost: worst.lost,
-    samplesPerSecond: samplesPerSecond(ranks),
-    parts: worst.parts,
-    workers: worst.workers,
-    depth: worst.depth,
-    decisions: once(ranks.flatMap(({ decisions }) => decisions)),
-  }
-}
-
-export function samplesPerSecond(ranks: readonly RunRecord[]): number {
-  return ranks.reduce((sum, { samples, seconds }) => sum + samples / Math.max(seconds, 1e-3), 0)
 }
 
 /** Of all processes: ranks of one process tell the same memory each. The limit is that of all machines together. */

@@ -1,5 +1,7 @@
 /** Light or dark: as the system says, or as the reader chose for this page. */
 
+import { PART_NAMES, PARTS } from '../../account/parts.js'
+
 export type Theme = 'system' | 'light' | 'dark'
 
 /** Told to what draws by itself: canvases take their colours when they draw. */
@@ -32,6 +34,9 @@ function show(): void {
 }
 
 function set(theme: 'light' | 'dark'): void {
-  document.documentElement.dataset.theme = theme
+  const { dataset, style } = document.documentElement
+  dataset.theme = theme
+  // A server's page may hold no other style sheet: variables are set one by one.
+  for (const part of PART_NAMES) style.setProperty(`--${part}`, PARTS[part].colour[theme === 'light' ? 0 : 1])
   dispatchEvent(new Event(THEME_CHANGED))
 }

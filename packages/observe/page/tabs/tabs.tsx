@@ -1,11 +1,12 @@
 /** What lies below the first screen. The address keeps which tab is open; arrow keys go from one to the next. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { bytes } from '../../verdict/units.js'
+import { address } from '../state/address.js'
 import type { State } from '../state/store.js'
+import { share } from '../words/format.js'
 import { Definition } from './definition.js'
 import { Gallery } from './gallery.js'
-import { Gpu } from './gpu.js'
-import { Skipped } from './skipped.js'
 import { TimelineTab } from './timeline.js'
 import { Tuner } from './tuner.js'
 import { WhatIf } from './what-if.js'
@@ -94,5 +95,83 @@ export function Tabs({ state, tab, onTab }: { state: State; tab: string; onTab: 
         <View state={state} />
       </div>
     </section>
+  )
+}
+
+function Gpu({ state: { now } }: { state: State }) {
+  const ranks = (now?.ranks ?? []).filter(({ gpu }) => gpu !== null)
+  if (ranks.length === 0)
+    return (
+      <p class="quiet-text">
+        No GPU is seen here: NVIDIA's library does not tell of one, or the trainer uses none.
+      </p>
+    )
+  return (
+    <>
+      <p class="lead">
+        <b>Has work</b> says only that some kernel ran; <b>SM active</b> says how many of the GPU's
+        multiprocessors did. A GPU that has work all the time may still be mostly empty: then batches are in
+        time, but too small, or kernels are launched too slowly.
+      </p>
+      <div class="gpus">
+        {ranks.map(({ rank, gpu }) => (
+          <section key={rank} aria-label={`GPU of rank ${rank}`}>
+            <h3>
+              {gpu?.name} <small>rank {rank}</small>
+            </h3>
+            <Meter name="has work" value={gpu?.hasWork ?? null} look="has-work" />
+            <Meter name="SM active" value={gpu?.smActive ?? null} look="sm-active" />
+            <p class="quiet-text">
+              {gpu?.memoryBytes == null ? 'memory not told' : `${bytes(gpu.memoryBytes)} of memory used`}
+              {gpu?.watts == null ? '' : `, ${Math.round(gpu.watts)} W`}
+            </p>
+          </section>
+        ))}
+      </div>
+    </>
+  )
+}
+
+function Meter({ name, value, look }: { name: string; value: number | null; look: string }) {
+  return (
+    <div class="meter">
+      <span>{name}</span>
+      <span class="track" aria-hidden="true">
+        <span class={`fill ${look}`} style={{ width: `${100 * (value ?? 0)}%` }} />
+      </span>
+      <b>{value === null ? 'not told' : share(value)}</b>
+    </div>
+  )
+}
+
+function Skipped({ state: { now } }: { state: State }) {
+  const bad = now?.bad ?? []
+  const all = now?.ranks.reduce((sum, rank) => sum + rank.bad, 0) ?? 0
+  if (bad.length === 0 && all === 0) return <p class="quiet-text">No sample was skipped.</p>
+  return (
+    <>
+      {all > bad.length && (
+        <p class="quiet-text">
+          {all} samples were skipped; these are the last {bad.length}.
+        </p>
+      )}
+      <ul class="skipped">
+        {bad.map(({ id, message, picture }, i) => (
+          <li key={`${i} ${id}`}>
+            {picture === null ? (
+              <span class="no-picture" aria-hidden="true">
+                no picture
+              </span>
+            ) : (
+              <img src={address(picture)} alt={`What can be seen of ${id}`} loading="lazy" />
+            )}
+            <div>
+              <b>{id}</b>
+              <p>{message}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 /** All that the tuner did in this run, with its reasons, the newest first. */
-import type { TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/record.js'
 import type { State } from '../state/store.js'
 import { clock, share } from '../words/format.js'
 import { gainWords, measuredWords } from '../words/gain.js'

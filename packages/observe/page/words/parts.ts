@@ -34,9 +34,3 @@ export function partWords(
 function wordsOf(say: (part: keyof Parts) => string): Record<keyof Parts, string> {
   return Object.fromEntries(PART_NAMES.map(part => [part, say(part)])) as Record<keyof Parts, string>
 }
-
-/** The colours of the parts, for the style sheet. */
-export function colourRules(): string {
-  const rules = (theme: 0 | 1) => PART_NAMES.map(part => `--${part}: ${PARTS[part].colour[theme]};`).join(' ')
-  return `:root { ${rules(0)} }\n:root[data-theme="dark"] { ${rules(1)} }`
-}

@@ -1,7 +1,7 @@
 /** What the tuner did, in words and signs. */
 import { decoderPlace } from '../../../core/basics/decoder.js'
 import type { Knob } from '../../../core/deliver/ring-tuner.js'
-import type { TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/record.js'
 import { gain, percent } from '../../verdict/units.js'
 
 export const MARKS: Record<TunerDecision['event'], { sign: string; word: string }> = {

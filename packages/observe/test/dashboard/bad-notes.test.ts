@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../../test/support/folder.js'
 import { open } from '../../../all/index.js'
 import { Notes } from '../../../core/spans/notes.js'
 import { EngineFacts } from '../../dashboard/run/engine-facts.js'
-import { EngineNotes } from '../../live/engine-notes.js'
+import { EngineNotes } from '../../live/watcher.js'
 
 test('are counted beyond those that are kept, and these are the last; strange notes are left out', async () => {
   const file = join(temporaryFolder(), 'numbers.txt')

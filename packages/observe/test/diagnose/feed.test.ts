@@ -85,7 +85,31 @@ describe('a loop that runs', () => {
   })
 })
 
-describe('experiments on data', () => {
+describe('experiments', () => {
+  test('workers that wait are tried twice as many, by a check that is undone', async () => {
+    const { writeFileSync } = await import('node:fs')
+    const module = join(folder, 'waiting.mjs')
+    const built = new URL('../../../../build/all/index.js', import.meta.url).href
+    writeFileSync(
+      module,
+      `import { feed, int, synthetic } from ${JSON.stringify(built)}
+      const never = new Int32Array(new SharedArrayBuffer(4))
+      const wait = value => (Atomics.wait(never, 0, 0, 5), value)
+      export default feed({
+        source: synthetic({ count: 100000, images: { width: 8, height: 8, classes: 16 } }),
+        fields: { label: int('cls').map(wait) },
+        batch: 8,
+      })`,
+    )
+    const { default: waiting } = (await import(module)) as { default: { json: FeedJson } }
+    const opening = { workers: 1, allowCode: true }
+    const found = await diagnoseFeed(waiting.json, opening, { ...quiet, seconds: 3, stepMs: 1 })
+    const { doubled } = found.recorded.probes
+    expect([doubled?.workers, doubled?.doubledWorkers]).toEqual([1, 2])
+    const [before, after] = [doubled!.before, doubled!.after].map(rates => Math.max(...rates))
+    expect(after / before).toBeGreaterThan(1.2)
+  })
+
   const files = join(folder, 'rows')
   test('rows to come that are in memory are not absent', async () => {
     const { lookForAbsent } = await inBuilt<typeof import('../../diagnose/absent.js')>(

@@ -6,7 +6,7 @@
 import { Plant, type PlantSetting, type PlantWorkload } from '../../../../test/support/simulated/plant.js'
 import type { Knob } from '../../../core/deliver/ring-tuner.js'
 import type { Evidence, MakerSlice } from '../../evidence.js'
-import type { TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/record.js'
 
 /** As packages/observe/tune/seen.ts has it. */
 export interface Seen {

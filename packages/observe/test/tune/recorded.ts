@@ -1,5 +1,5 @@
 /** Writes down what a controller saw and what it decided, as JSON lines, and shows it the same signals again. */
-import type { TunerDecision } from '../../live/decision.js'
+import type { TunerDecision } from '../../live/record.js'
 import type { Controller, Look, Seen } from './closed-loop.js'
 
 /** Digits of a signal after the point: enough for µs, and a file stays small. */

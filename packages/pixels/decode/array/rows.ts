@@ -19,7 +19,7 @@ export interface Rows {
 }
 
 /** Reads rows of one of the `allowed` widths. Without any row, the first of them is taken. */
-export function decodeRows(value: FieldValue, what: string, allowed: readonly number[]): Rows {
+function decodeRows(value: FieldValue, what: string, allowed: readonly number[]): Rows {
   if (typeof value === 'number' || typeof value === 'bigint')
     throw new DecodeError(`${shown(value)} is a number, not ${what}`)
   const rows = isTiled(value)
@@ -95,3 +95,20 @@ function fromLists(lists: readonly number[][], what: string): Rows {
   }
   return { count: lists.length, columns, values: Float64Array.from(lists.flat()) }
 }
+
+/** Boxes [x1, y1, x2, y2] or [x1, y1, x2, y2, label], in pixels of the picture as its field reads it. */
+export function decodeBoxes(value: FieldValue): Rows {
+  const rows = decodeRows(value, 'boxes', [4, 5])
+  for (let i = 0; i < rows.count; i++) {
+    const [x1, y1, x2, y2] = rows.values.subarray(i * rows.columns)
+    if (x2 >= x1 && y2 >= y1) continue
+    throw new DecodeError(
+      `box ${i} is [${x1}, ${y1}, ${x2}, ${y2}], which ends before it begins: boxes are [x1, y1, x2, y2], ` +
+        'not [x, y, width, height]',
+    )
+  }
+  return rows
+}
+
+/** Points [x, y] or [x, y, label], likewise. */
+export const decodePoints = (value: FieldValue): Rows => decodeRows(value, 'points', [2, 3])

@@ -7,7 +7,7 @@ import { isFloat, layoutOf } from '../../../core/define/layout.js'
 import type { BatchEffect } from '../../../core/define/operator.js'
 import type { FieldJson } from '../../../core/define/types.js'
 import { mixWords, pictureOf, writeMix } from '../../transform/device/parameter-row.js'
-import { chooseMix, mixRows, spareBytes } from '../../transform/mix/mix.js'
+import { chooseMix, mixRows, spareBytes } from './mix.js'
 
 export const mixing: BatchEffect = {
   bind(op, fields, path, before) {

@@ -10,6 +10,8 @@ import type { BatchEffect } from '../../../core/define/operator.js'
 import type { NormalField } from '../../../core/define/types.js'
 import type { Workspace } from '../../../core/system/memory/workspace.js'
 import { mosaicWords, pictureOf, writeMix } from '../../transform/device/parameter-row.js'
+import { pickImage } from '../mix/batch.js'
+import type { Size } from '../step.js'
 import {
   boxInPart,
   chooseMosaic,
@@ -19,9 +21,7 @@ import {
   partsOf,
   pointInPart,
   rowBefore,
-} from '../../transform/mix/mosaic.js'
-import { pickImage } from '../mix/batch.js'
-import type { Size } from '../step.js'
+} from './mosaic.js'
 
 /** Elements in which boxes and points are moved. */
 const MOVED: readonly Dtype[] = ['f32', 'f64', 'i32']

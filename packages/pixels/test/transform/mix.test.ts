@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { Random } from '../../../core/basics/random.js'
 import type { NormalOp } from '../../../core/define/types.js'
-import { kernel } from '../../transform/kernels/load.js'
-import { beta } from '../../transform/mix/beta.js'
 import {
+  beta,
   chooseMix,
   cutting,
   type Mixing,
@@ -14,7 +13,8 @@ import {
   type MixRows,
   mixRows,
   spareBytes,
-} from '../../transform/mix/mix.js'
+} from '../../operators/mix/mix.js'
+import { kernel } from '../../transform/kernels/load.js'
 import { mixBf16, mixF16, mixF32, mixU8 } from './twins/mix.js'
 
 const memory = new WebAssembly.Memory({ initial: 16, maximum: 16, shared: true })

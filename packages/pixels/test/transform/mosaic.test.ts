@@ -12,7 +12,7 @@ import {
   partsOf,
   pointInPart,
   rowBefore,
-} from '../../transform/mix/mosaic.js'
+} from '../../operators/mosaic/mosaic.js'
 
 const choose = (op: OpJson, size = { width: 40, height: 20 }, position = 0) =>
   chooseMosaic(normalOps([op], 'apply')[0], size, new Random().key(1, 0, position, 5))

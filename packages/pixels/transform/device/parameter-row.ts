@@ -8,9 +8,9 @@
  */
 import { MillraceError } from '../../../core/basics/errors.js'
 import type { DevicePicture, SlotField } from '../../../core/define/making.js'
+import type { Mixing } from '../../operators/mix/mix.js'
+import type { Mosaic } from '../../operators/mosaic/mosaic.js'
 import type { Arg } from '../../operators/step.js'
-import type { Mixing } from '../mix/mix.js'
-import type { Mosaic } from '../mix/mosaic.js'
 import { HEADER_WORDS, MIX_WORDS, MixKind, OP_WORDS, Word } from './parameter-words.js'
 
 /** An op: its code, and its arguments as they follow it. */

@@ -8,6 +8,7 @@ import { DecodeError } from '../../../core/basics/errors.js'
 import { isNpy, openNpy } from '../../../core/basics/npy/file.js'
 import { landed, type PlainArray, plainArray } from '../../../core/basics/plain-array.js'
 import { tooLong } from '../../../core/define/limits.js'
+import type { RowWindow } from '../../../core/define/making.js'
 import type { NormalField } from '../../../core/define/types.js'
 import type {
   DenseProgram,
@@ -20,6 +21,7 @@ import type {
 import { copyInto } from '../../../core/system/memory/copy.js'
 import { jsonArray } from '../../decode/array/json-array.js'
 import { arrayOpsOf } from './array-ops.js'
+import { cropped } from './array-views.js'
 import { mapped } from './mapped.js'
 import { putArray } from './put-array.js'
 import { unpacker } from './unpack.js'
@@ -91,6 +93,23 @@ export function compileVaryingArray(field: NormalField, map?: UserMap): VaryingP
       withMap(field, map, tiled(arrayFrom(unpack(value), dtype, open), dtype, open), context, array =>
         place(array, context),
       ),
+  }
+}
+
+/** Arrays of which a batch has only parts, along their one axis: those of a rank that shares its rows with others. */
+export function compileWindows({ layout }: NormalField, windows: readonly RowWindow[]): DenseProgram {
+  const { dtype, shape } = layout
+  const { bytes } = DTYPES[dtype]
+  return {
+    form: 'dense',
+    run(value, at, context) {
+      if (!isTiled(value) || value.shape.length !== 1 || value.shape[0] !== shape[0])
+        throw new DecodeError(`expected an array of ${shape[0]} elements, which is then cut`)
+      for (const { from, to, at: place } of windows) {
+        const pending = putArray(cropped(value, [from], [to - from]), dtype, at + place * bytes, context)
+        if (pending) throw new DecodeError('an array that is not read yet is not cut')
+      }
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 /** Numbers as elements of any dtype: for the few values that no kernel writes. */
-import { DTYPES, type Dtype, toBf16, toF16 } from '../../../core/basics/dtype.js'
+import { DTYPES, type Dtype, rangeOf, toBf16, toF16 } from '../../../core/basics/dtype.js'
 
 /** Elements of a row. */
 export interface Elements {
@@ -10,15 +10,6 @@ export interface Elements {
 /** A view of elements that takes what `encoder` gives. */
 export function arrayOf(dtype: Dtype, buffer: ArrayBufferLike, at: number, length: number): Elements {
   return new DTYPES[dtype].array(buffer, at, length) as unknown as Elements
-}
-
-/** Integers that a dtype holds exactly; undefined for the floats. */
-export function rangeOf(dtype: Dtype): readonly [least: number, most: number] | undefined {
-  if (dtype === 'bool') return [0, 1]
-  if (dtype === 'i64') return [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-  const [kind, bits] = [dtype[0], DTYPES[dtype].dlpack[1]]
-  if (kind === 'u') return [0, 2 ** bits - 1]
-  return kind === 'i' ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : undefined
 }
 
 /** Turns a number into an element: floats rounded to nearest even, integers clamped and rounded towards zero. */

@@ -1,6 +1,6 @@
 /** Fields of one number: int, float, class. */
 import { isFloatDtype, isTiled, type TiledArray } from '../../../core/basics/array.js'
-import { DTYPES, type Dtype, elements } from '../../../core/basics/dtype.js'
+import { DTYPES, type Dtype, elements, rangeOf } from '../../../core/basics/dtype.js'
 import { READERS } from '../../../core/basics/element.js'
 import { DecodeError } from '../../../core/basics/errors.js'
 import { isNpy, openNpy } from '../../../core/basics/npy/file.js'
@@ -12,7 +12,7 @@ import { classTable, decodeClass } from '../../decode/text/class.js'
 import { decodeFloat, decodeInt, decodeWideInt } from '../../decode/text/number.js'
 import { decodeText, shown } from '../../decode/text/text.js'
 import type { NormalizeParams } from '../../kinds/number-operators.js'
-import { arrayOf, encoder, rangeOf } from './encode.js'
+import { arrayOf, encoder } from './encode.js'
 import { mapped } from './mapped.js'
 import { putArray } from './put-array.js'
 

@@ -1,6 +1,6 @@
 /** What the tuner did to a run: what it kept, what it was trying when the run ended, and all decisions for `--json`. */
 import type { Knob } from '../../../core/deliver/ring-tuner.js'
-import type { TunerDecision } from '../../../observe/live/decision.js'
+import type { TunerDecision } from '../../../observe/live/record.js'
 import { EngineTuner } from '../../../observe/tune/engine-tuner.js'
 import { gain } from '../../../observe/verdict/units.js'
 

@@ -58,7 +58,7 @@ export const dashboard = command({
     const [{ Dashboard }, { OwnRun }, { giveWay }] = await Promise.all([
       import('../../../observe/dashboard/dashboard.js'),
       import('../../../observe/dashboard/run/own-run.js'),
-      import('../../../core/system/process/priority.js'),
+      import('../../../core/system/process/thread.js'),
     ])
     const own = feed === undefined ? undefined : await OwnRun.start(cli, feed, runOptions(values))
     // After the run was started, which would be as nice as this one is.

@@ -4,6 +4,8 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { join, resolve } from 'node:path'
 import { version } from '../../../core/basics/version.js'
 import type { FeedJson, SourceJson } from '../../../core/define/types.js'
+import type { SpanRecord } from '../../../core/spans/reader.js'
+import { FIRST_OTHER_LANE } from '../../../core/spans/span-words.js'
 import type { ReportData, ReportRun } from '../../../observe/dashboard/view.js'
 import { ms } from '../../../observe/verdict/units.js'
 import { command } from '../command.js'
@@ -18,6 +20,8 @@ const BATCH = 32
 const SEED = 7
 /** Each way is fed for two epochs, or so long (ms): on crowded cores as well the demo takes under a minute. */
 const LONGEST = 6000
+/** Longer (ms) than a worker that has nothing to do holds spans back. */
+const HELD_MS = 30
 /** A GPU that is busy for such a share of the time has nothing to gain from its data. */
 const WELL_FED = 0.95
 
@@ -164,16 +168,21 @@ interface DemoRun extends ReportRun {
 
 /** Feeds the simulated trainer, and returns what the report shows of it. */
 async function feedTrainer(way: Way, stepMs: number, price: number): Promise<DemoRun> {
-  const [{ open }, { train }, { byWorker, CollectedSpans, isWork }, { monotonicMs }] = await Promise.all([
+  const [{ open }, { train }, { GatheredSpans }, { isWork }, { monotonicMs }] = await Promise.all([
     import('../../../core/deliver/node/open.js'),
     import('../trainer.js'),
-    import('../../../observe/worker-spans.js'),
+    import('../../../observe/gather.js'),
+    import('../../../observe/account/slices.js'),
     import('../../../core/spans/clock.js'),
   ])
   const loader = open(way.feed, { workers: way.workers, depth: way.depth, epochs: 2 })
   await loader.ready
   const progress = new Progress(way.name, { unit: 'steps', total: loader.loopSteps })
-  const collected = new CollectedSpans(loader)
+  const spans = new GatheredSpans({
+    readSince: cursor => loader.spans(cursor),
+    rings: () => [],
+    counters: () => [],
+  })
   const watch = await Watch.start()
   const begun = monotonicMs()
   const { samples, seconds, waitFraction, steps } = await train(loader, 1, {
@@ -181,14 +190,15 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Dem
     signal: AbortSignal.timeout(LONGEST),
     onStep: step => {
       progress.set(step + 1)
-      collected.look()
+      spans.lookNow()
     },
   })
   progress.end()
   const why = await watch.end(loader, stepMs)
   const later = steps.slice(1) // the first step waits for the start of the workers
   const waitMs = later.reduce((sum, step) => sum + step.wait, 0)
-  const workers = byWorker(await collected.end(), way.workers).map((spans, i) => ({
+  await new Promise(resolve => setTimeout(resolve, HELD_MS))
+  const workers = byWorker(spans.readSince().records, way.workers).map((spans, i) => ({
     name: way.workers === 0 ? 'its own work' : `worker ${i}`,
     spans: spans
       .filter(span => span.start >= begun && isWork(span.kind))
@@ -209,6 +219,19 @@ async function feedTrainer(way: Way, stepMs: number, price: number): Promise<Dem
     parts: why.account.parts,
     why: why.sentence,
   }
+}
+
+/** The records of each worker, of at least so many. The calling thread counts as worker 0. */
+function byWorker(records: readonly SpanRecord[], workers: number): SpanRecord[][] {
+  const lists: SpanRecord[][] = Array.from({ length: Math.max(1, workers) }, () => [])
+  for (const record of records) {
+    const { kind, lane, number } = record.lane
+    if (kind !== 'worker') continue
+    const worker = lane < FIRST_OTHER_LANE ? number : 0
+    while (lists.length <= worker) lists.push([])
+    lists[worker].push(record)
+  }
+  return lists
 }
 
 /** The runs in words: the best against the first. */

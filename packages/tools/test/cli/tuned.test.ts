@@ -1,6 +1,6 @@
 /** What `run` says of the tuner. */
 import { expect, test } from 'vitest'
-import type { TunerDecision } from '../../../observe/live/decision.js'
+import type { TunerDecision } from '../../../observe/live/record.js'
 import { Tuned } from '../../cli/live/tuned.js'
 
 type Event = TunerDecision['event']

@@ -11,6 +11,7 @@ import {
   type Parser,
   text,
 } from '../../../basics/shape.js'
+import { ARRAY } from '../../kind.js'
 import type { PairColumn } from '../../token-types.js'
 import type { ChatJson, FieldJson, SourceJson } from '../../types.js'
 import { documents, packedKeys } from './source.js'
@@ -123,7 +124,7 @@ export function withPairFields(value: unknown, path = ''): unknown {
 
 function pairField(from: string, column: PairColumn, { length, ragged }: ChatJson): FieldJson {
   const dtype = column.endsWith('Mask') ? 'bool' : 'i64'
-  const field = { from, as: 'npy', dtype, shape: [length] } as const
+  const field: FieldJson = { from, as: ARRAY, dtype, shape: [length] }
   return ragged
     ? { ...field, shape: [length], ragged: { max: length } }
     : { ...field, shape: [length], pad: { to: 'longest', max: length } }

@@ -7,6 +7,7 @@ import { DefinitionError } from '../../../basics/errors.js'
 import { at, unknownName, wrong } from '../../../basics/mistakes.js'
 import { isObject, object, oneOf, optional, text } from '../../../basics/shape.js'
 import { formatCalled } from '../../format.js'
+import { ARRAY, NUMBER } from '../../kind.js'
 import { holdsSources, nameOf, withInner } from '../../nested.js'
 import type { TokenColumn, TokenPack, TokensJson } from '../../token-types.js'
 import type { FieldJson, FieldLayout, NormalField, SourceJson } from '../../types.js'
@@ -207,12 +208,12 @@ function fieldOf(
   const facts = factsOf(columns, from)
   if (facts === undefined) throw unknownName(path, 'column of tokens', from, [...columns.keys()])
   const type = dtype ?? facts.dtypes[0]
-  if (facts.of === 'number') return { from, as: 'int', dtype: type }
-  if (facts.of === 'borders') return { from, as: 'npy', dtype: type, shape: [shape.capacity] }
+  if (facts.of === 'number') return { from, as: NUMBER, dtype: type }
+  if (facts.of === 'borders') return { from, as: ARRAY, dtype: type, shape: [shape.capacity] }
   const { length, ragged } = shape
   return ragged
-    ? { from, as: 'npy', dtype: type, shape: [length], ragged: { max: length } }
-    : { from, as: 'npy', dtype: type, shape: [length] }
+    ? { from, as: ARRAY, dtype: type, shape: [length], ragged: { max: length } }
+    : { from, as: ARRAY, dtype: type, shape: [length] }
 }
 
 /** The same source with the key of its phases filled in. */

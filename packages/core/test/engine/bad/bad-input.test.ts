@@ -143,9 +143,9 @@ describe('folders and definitions', () => {
 
   test('wrong options are named', () => {
     const json = tarFeed('nowhere.tar')
-    expect(() => open(json, { depth: 0 })).toThrow(/options\.depth: .*1 to 32, not 0/)
+    expect(() => open(json, { depth: 0 })).toThrow(/options\.depth: .*1 to 32, found 0/)
     for (const timeout of [0, -1, Number.NaN])
-      expect(() => open(json, { timeout })).toThrow(/options\.timeout: .*seconds, more than 0, not/)
+      expect(() => open(json, { timeout })).toThrow(/options\.timeout: .*seconds, more than 0, found/)
     expect(() => open(json, { workers: 1.5 })).toThrow(/options\.workers/)
     expect(() => open(json, { rank: 3, world: 2 })).toThrow(/rank 3 is not one of 2/)
     expect(() => open(json, { variant: 'val' })).toThrow(/val/)

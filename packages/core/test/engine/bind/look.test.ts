@@ -3,11 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../../../../test/support/folder.js'
-import { lookAtTrainers, nodesOf } from '../../../engine/bind/look.js'
+import { gpuPlaces, lookAtTrainers, nodesOf, visiblePlaces } from '../../../engine/bind/look.js'
 import { readAffinity, showBinding } from '../../../engine/bind/policy.js'
 import { ownTrainer } from '../../../engine/bind/trainer.js'
 import { parseCores, showCores } from '../../../system/process/core-list.js'
-import { gpuPlaces, visiblePlaces } from '../../../system/process/gpu-places.js'
 import { allowedCores, boundByItself, readTopology } from '../../../system/process/topology.js'
 
 function machine(files: Record<string, string>): string {

@@ -17,7 +17,7 @@ const ABOUT = 'a'.repeat(64)
 /** Asks as a new process would; returns what came, and whether it was measured. */
 async function asked(about = ABOUT, count = 700): Promise<{ lengths: number[]; measured: boolean }> {
   vi.resetModules()
-  const { keptLengths } = await import('../../../engine/plan/kept-lengths.js')
+  const { keptLengths } = await import('../../../engine/plan/lengths.js')
   let measured = false
   const lengths = await keptLengths('lengths-x', about, count, async () => {
     measured = true

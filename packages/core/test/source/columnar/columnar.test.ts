@@ -1,10 +1,10 @@
 /** Columns of a unit as they lie in the cache: what a loader writes is what a view reads, and it fits into the room. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ArrayColumn } from '../../../source/column.js'
 import { type ColumnRoom, columnBytes, splitUnit, unitBytesOf } from '../../../source/columnar/room.js'
 import { hasBit, layColumn, putNull, setBit, setBits } from '../../../source/columnar/space.js'
 import { ColumnView, viewsOf } from '../../../source/columnar/view.js'
+import type { ArrayColumn } from '../../../source/source.js'
 
 /** Memory that holds what others left there. */
 const used = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(0xaa)

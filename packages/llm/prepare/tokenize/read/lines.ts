@@ -1,7 +1,7 @@
 /** Reads texts of files: lines that begin in a range of a plain one, all of a compressed one, those of a block, or the whole file. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { ChangedError, DecodeError, SourceError } from '../../../../core/basics/errors.js'
-import { openRegular } from '../../../../core/system/files/regular.js'
+import { openRegular, readFrom } from '../../../../core/system/files/regular.js'
 import { refuseForeign, TELLING } from '../../../../formats/foreign.js'
 import { scanGzip } from '../../../../formats/packed/gzip-scan.js'
 import { streamZstd } from '../../../../formats/packed/zstd-scan.js'
@@ -122,12 +122,9 @@ export async function unpack(
     reported = bytes
   }
   const read = async (into: Buffer, position: number): Promise<number> => {
-    for (let at = 0; at < into.length; ) {
-      const got = readSync(fd, into, at, into.length - at, position + at)
-      if (got === 0) throw shortened(input, position + at)
-      at += got
-    }
-    return into.length
+    const got = readFrom(fd, into, position)
+    if (got < into.length) throw shortened(input, position + got)
+    return got
   }
   try {
     if (input.codec === 'zstd') await streamZstd(read, input.bytes, { found, progress })
@@ -173,9 +170,7 @@ export function openInput({ file, bytes, mtimeMs }: Input): { fd: number; close:
 export function shortened({ file, bytes }: Input, at: number): SourceError {
   return new ChangedError(
     `${file} changed while it was tokenised: it had ${bytes} bytes, now it ends at ${at}`,
-    {
-      file,
-    },
+    { file },
   )
 }
 

@@ -5,7 +5,7 @@
 
 import type { Workload } from '../../../../../test/support/simulated/simulate.js'
 import type { Ended, Hello, HistoryPoint, Now } from '../../../dashboard/view.js'
-import type { TunerDecision } from '../../../live/decision.js'
+import type { TunerDecision } from '../../../live/record.js'
 import { predict } from '../../../model/predict.js'
 import { definition, FEED, FIELDS } from './feed.js'
 import { type Looked, look, makersOf, pointsOf, recordOf, START, type Stage } from './looks.js'

@@ -7,10 +7,10 @@ import { runs } from '../../../../../test/support/runs.js'
 import { DTYPES, type Dtype, type TypedArray } from '../../../../core/basics/dtype.js'
 import { Random } from '../../../../core/basics/random.js'
 import { placeOf, synthetic, tensorPool } from '../../../../core/source/made/synthetic.js'
+import { mixRows } from '../../../operators/mix/mix.js'
+import { mosaicRows } from '../../../operators/mosaic/mosaic.js'
 import { mixWords, mosaicWords, writeMix } from '../../../transform/device/parameter-row.js'
 import { HEADER_WORDS } from '../../../transform/device/parameter-words.js'
-import { mixRows } from '../../../transform/mix/mix.js'
-import { mosaicRows } from '../../../transform/mix/mosaic.js'
 
 const dtypes = Object.keys(DTYPES).filter(dtype => dtype !== 'bool') as Dtype[]
 const bytesOf = (array: TypedArray) => Buffer.from(array.buffer, array.byteOffset, array.byteLength)

@@ -12,8 +12,8 @@
 import { mix32, type Random } from '../../../core/basics/random.js'
 import { WEYL } from '../../../core/basics/random-words.js'
 import type { NormalOp } from '../../../core/define/types.js'
-import { copyRows } from '../../operators/copy.js'
-import type { Size } from '../../operators/step.js'
+import { copyRows } from '../copy.js'
+import type { Size } from '../step.js'
 
 /** How the rows of a batch are put together. */
 export interface Mosaic {

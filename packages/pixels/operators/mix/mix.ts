@@ -7,9 +7,8 @@ import { DTYPES, type Dtype } from '../../../core/basics/dtype.js'
 import { MillraceError } from '../../../core/basics/errors.js'
 import type { Random } from '../../../core/basics/random.js'
 import type { NormalOp } from '../../../core/define/types.js'
-import { copyRows } from '../../operators/copy.js'
-import { kernel } from '../kernels/load.js'
-import { beta } from './beta.js'
+import { kernel } from '../../transform/kernels/load.js'
+import { copyRows } from '../copy.js'
 
 type Mix = (row: number, other: number, count: number, share: number, rest: number) => void
 
@@ -141,4 +140,41 @@ function sizeOf({ layout, shape }: Pick<MixRows, 'layout' | 'shape'>): {
 } {
   const [channels, height, width] = layout === 'chw' ? shape : [shape[2], shape[0], shape[1]]
   return { width, height, channels }
+}
+
+// ------------------------------------------------------------------ the share
+
+/** Beta(α, α), the distribution of a mixing share, from a keyed random source. */
+export function beta(alpha: number, random: Random): number {
+  return alpha <= 1 ? johnk(alpha, random) : fromGammas(alpha, random)
+}
+
+/**
+ * Jöhnk (1964): two uniform numbers to the power 1/α, until their sum is at most 1. In logarithms, so that tiny α
+ * don't underflow.
+ */
+function johnk(alpha: number, random: Random): number {
+  for (;;) {
+    const x = Math.log(1 - random.next()) / alpha
+    const y = Math.log(1 - random.next()) / alpha
+    // log(e^x + e^y), safely
+    const sum = Math.max(x, y) + Math.log1p(Math.exp(-Math.abs(x - y)))
+    if (sum <= 0) return Math.exp(x - sum)
+  }
+}
+
+function fromGammas(alpha: number, random: Random): number {
+  const x = gamma(alpha, random)
+  return x / (x + gamma(alpha, random))
+}
+
+/** Marsaglia and Tsang (2000), for α ≥ 1: the cube of a shifted normal number, accepted nearly always. */
+function gamma(alpha: number, random: Random): number {
+  const d = alpha - 1 / 3
+  const c = 1 / Math.sqrt(9 * d)
+  for (;;) {
+    const x = random.normal()
+    const v = (1 + c * x) ** 3
+    if (v > 0 && Math.log(1 - random.next()) < x * x * 0.5 + d - d * v + d * Math.log(v)) return d * v
+  }
 }
