@@ -120,10 +120,7 @@ const NAMES = [
   '<|end|>',
 ]
 
-export function endOfDocument(
-  added: ReadonlyMap<string, number>,
-  config: TokenizerConfig = {},
-): number | undefined {
+function endOfDocument(added: ReadonlyMap<string, number>, config: TokenizerConfig = {}): number | undefined {
   const names = [...configured(config), ...NAMES]
   for (const name of names) {
     const id = added.get(name)
@@ -139,10 +136,7 @@ function configured({ eos_token: token }: TokenizerConfig): string[] {
 }
 
 /** The vocabulary of a `tokenizer.json`, or of ranks of tiktoken; or why the kernel can't do it. `pattern`: of ranks that are not known. */
-export function loadVocabulary(
-  file: TokenizerFile,
-  pattern?: PatternName,
-): CompiledVocabulary | { why: string } {
+function loadVocabulary(file: TokenizerFile, pattern?: PatternName): CompiledVocabulary | { why: string } {
   const kept = compiledPath(file.bytes, pattern ?? '')
   const known = readCompiled(kept)
   if (known !== undefined) return known

@@ -116,7 +116,7 @@ function layoutOf(files: readonly TokenFile[], shape: TokenShape, { rows, report
   }
 }
 
-export async function openMasks(
+async function openMasks(
   path: string | string[],
   files: readonly TokenFile[],
   { root }: Pick<OpenContext, 'root'>,

@@ -292,11 +292,7 @@ export class TokensSource implements Source {
   }
 }
 
-export function rangeOf(
-  { path, begin, dtype, version }: TokenFile,
-  offset: number,
-  tokens: number,
-): ByteRange {
+function rangeOf({ path, begin, dtype, version }: TokenFile, offset: number, tokens: number): ByteRange {
   const bytes = TOKEN_BYTES[dtype]
   return { file: path, offset: begin + offset * bytes, length: tokens * bytes, was: version }
 }

@@ -151,6 +151,8 @@ export interface Snapshot {
 
 /** What a report shows: several runs beside each other. Figures that stand alone are words already. */
 export interface ReportData {
+  /** Dollars of a GPU hour: for programs that read the data in the page. */
+  price?: { perHour: number }
   title: string
   /** The machine in words: `2 cores, 8 GiB, Linux 6.8`. */
   machine: string

@@ -45,7 +45,7 @@ export function nodeZstd(
 /** A block of 128 KiB takes four bytes at least. */
 const MOST_RATIO = (128 << 10) / 4
 
-export const ZSTD_NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
+const ZSTD_NAMES = ['libzstd.so.1', 'libzstd.1.dylib', '/opt/homebrew/lib/libzstd.1.dylib']
 
 /** Decompresses all frames into a buffer, and returns the bytes written. */
 export type Libzstd = (frames: Uint8Array, into: Uint8Array) => number | ZstdProblem

@@ -13,7 +13,7 @@ const HEAD = 6
 const SUM = 4
 
 /** All chunks one behind the other, none filtered. */
-export function implicitChunks(grid: ChunkGrid, address: number): void {
+function implicitChunks(grid: ChunkGrid, address: number): void {
   const number = grid.numbering()
   if (address === NOWHERE) return
   const most = grid.most.reduce((product, n, i) => product * Math.ceil(n / grid.chunk[i]), 1)
@@ -60,7 +60,7 @@ class Entries {
 /** Whether bit i is set: the first is the highest of its byte. */
 const bit = (bytes: Uint8Array, i: number): boolean => (bytes[i >> 3] & (0x80 >> (i & 7))) !== 0
 
-export async function fixedArrayChunks(grid: ChunkGrid, address: number): Promise<void> {
+async function fixedArrayChunks(grid: ChunkGrid, address: number): Promise<void> {
   if (address === NOWHERE) return
   const { file } = grid
   const header = await file.checked(
@@ -107,7 +107,7 @@ interface Super {
   first: number
 }
 
-export async function extensibleArrayChunks(grid: ChunkGrid, address: number): Promise<void> {
+async function extensibleArrayChunks(grid: ChunkGrid, address: number): Promise<void> {
   if (address === NOWHERE) return
   const { file } = grid
   const header = await file.checked(
@@ -194,7 +194,7 @@ export async function extensibleArrayChunks(grid: ChunkGrid, address: number): P
   }
 }
 
-export async function btree1Chunks(grid: ChunkGrid, root: number): Promise<void> {
+async function btree1Chunks(grid: ChunkGrid, root: number): Promise<void> {
   const rank = grid.sides.length
   const place = new Float64Array(rank)
   await walkBtree1(grid.file, root, {
@@ -218,7 +218,7 @@ export async function btree1Chunks(grid: ChunkGrid, root: number): Promise<void>
 const PLAIN = 10
 const FILTERED = 11
 
-export async function btree2Chunks(grid: ChunkGrid, address: number): Promise<void> {
+async function btree2Chunks(grid: ChunkGrid, address: number): Promise<void> {
   if (address === NOWHERE) return
   const rank = grid.sides.length
   const place = new Float64Array(rank)

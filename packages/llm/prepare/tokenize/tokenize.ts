@@ -262,7 +262,7 @@ function diskFull(out: string, cause: unknown): SourceError {
   )
 }
 
-export async function joinParts(
+async function joinParts(
   parts: readonly Part[],
   folder: string,
   dtype: PartDtype,

@@ -132,7 +132,7 @@ function startsOf(
 const SIZE = 624
 const MIDDLE = 397
 
-export class RandomState {
+class RandomState {
   private readonly state = new Uint32Array(SIZE)
   private at = SIZE
 

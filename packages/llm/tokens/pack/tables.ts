@@ -142,7 +142,7 @@ export type Put = (value: number) => boolean
 /** Values that are written at a time. */
 const CHUNK = 1 << 19
 
-export class MadeColumn implements NumberColumn {
+class MadeColumn implements NumberColumn {
   constructor(
     readonly type: NumberType,
     readonly length: number,

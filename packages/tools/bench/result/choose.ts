@@ -82,7 +82,7 @@ function rateOf(one: Summary): number {
 }
 
 /** Samples/s of each configuration, by round. */
-export function ratesByRound(runs: readonly MeasuredRun[]): Map<string, Map<number, number>> {
+function ratesByRound(runs: readonly MeasuredRun[]): Map<string, Map<number, number>> {
   const rates = new Map<string, Map<number, number>>()
   for (const { configuration, round, figures } of runs) {
     const own = rates.get(configuration.name) ?? new Map<number, number>()

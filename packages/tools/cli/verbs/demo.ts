@@ -81,6 +81,7 @@ export const demo = command({
       versions: { millrace: version(), node: process.versions.node },
       date: new Date().toISOString(),
       ...shownOf(runs, values.price),
+      price: { perHour: values.price },
     })
     const text = [
       `${count(values.samples)} JPEGs, batches of ${BATCH}, a GPU that computes ${values['step-ms']} ms a step, ${cores} cores:`,

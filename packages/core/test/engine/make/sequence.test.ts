@@ -129,7 +129,7 @@ it('says what is wrong with it', async () => {
   await expect(wrong(tokens, { rank: 0, world: 5, layout: 'contiguous' })).rejects.toThrow(/multiple of 5$/)
   await expect(wrong(tokens, { rank: 2, world: 2 })).rejects.toThrow(/options\.sequence\.rank: .*from 0 to 1/)
   await expect(wrong(tokens, { rank: 0, world: 2, layout: 'round' })).rejects.toThrow(
-    /"zigzag" or "contiguous"/,
+    /known: zigzag, contiguous/,
   )
   await expect(wrong(tokens, { rank: 0, world: 2, size: 3 })).rejects.toThrow(
     /options\.sequence\.size: unknown/,

@@ -108,7 +108,7 @@ const MONTHS = 'January February March April May June July August September Octo
 )
 
 /** `strftime_now` for a given moment, such as "2024-07-26" or "2024-07-26T09:30:00"; there is no time zone in it. */
-export function strftime(now: string | undefined, format: string): string {
+function strftime(now: string | undefined, format: string): string {
   if (now === undefined)
     throw new DecodeError(
       'the template writes today\'s date: say which, so that tokens do not depend on the day they are made: "now": "2024-07-26"',

@@ -142,7 +142,7 @@ export async function unpack(
 }
 
 /** Opens a file that must still be the one that was planned with; `close` looks again. */
-export function openInput({ file, bytes, mtimeMs }: Input): { fd: number; close: () => void } {
+function openInput({ file, bytes, mtimeMs }: Input): { fd: number; close: () => void } {
   const { fd } = openRegular(file)
   const check = (): void => {
     const now = fstatSync(fd)
@@ -167,7 +167,7 @@ export function openInput({ file, bytes, mtimeMs }: Input): { fd: number; close:
   return { fd, close }
 }
 
-export function shortened({ file, bytes }: Input, at: number): SourceError {
+function shortened({ file, bytes }: Input, at: number): SourceError {
   return new ChangedError(
     `${file} changed while it was tokenised: it had ${bytes} bytes, now it ends at ${at}`,
     { file },
@@ -182,7 +182,7 @@ function passHead(memory: LineMemory, file: string): void {
 }
 
 /** Files that are no plain text, by their first bytes. */
-export function refusePacked(file: string, head: Buffer): void {
+function refusePacked(file: string, head: Buffer): void {
   const codec =
     head[0] === 0x1f && head[1] === 0x8b
       ? 'gzip: give it the ending .gz'
