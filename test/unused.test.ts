@@ -10,7 +10,6 @@ const root = join(import.meta.dirname, '..')
 
 /** Exports that no file of packages/ uses, and why they are there. */
 const ELSEWHERE: Record<string, string> = {
-  'packages/core/deliver/launcher.ts LAUNCHERS': 'Python has them, generated from this file',
   'packages/core/system/node/typescript-hook.ts': 'Node calls what a loader hook exports',
   'packages/pixels/operators/color-facts.ts': 'the kernels have them, generated from this file',
   'packages/pixels/operators/steps.ts OP_CODES': 'the kernels have them, generated from this file',

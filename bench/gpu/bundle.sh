@@ -15,6 +15,8 @@ python3 -m zipfile -e "$(ls -t python/dist/millrace_feed-*.whl | head -1)" "$to/
 # What the checks import of the engine's inside.
 rm -rf "$to/build"
 cp -r build "$to/build"
+twins=packages/pixels/test/transform/twins
+node scripts/import-source.mjs "$to/sources" $twins/frame.ts $twins/mix.ts
 find "$to/build" -name '*.map' -delete -o -name '*.d.ts' -delete
 find "$to/python" -name '*.so*' -size +4M -exec xz -T0 -6 {} +
 git describe --always --dirty --exclude '*' > "$to/commit" 2> /dev/null || true
