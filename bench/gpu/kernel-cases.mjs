@@ -11,6 +11,7 @@ import { Workspace } from '../../build/core/system/memory/workspace.js'
 import { image } from '../../build/pixels/kinds/picture.js'
 import { chooseSteps } from '../../build/pixels/operators/choose.js'
 import { mosaicRows } from '../../build/pixels/operators/mosaic/mosaic.js'
+import { OPERATORS } from '../../build/pixels/operators/registry.js'
 import { OP_CODES, sizeAfter } from '../../build/pixels/operators/steps.js'
 import { mosaicWords, RowWriter, writeMix } from '../../build/pixels/transform/device/parameter-row.js'
 import { Form, HEADER_WORDS, OP_WORDS, Word } from '../../build/pixels/transform/device/parameter-words.js'
@@ -95,6 +96,9 @@ const after = [
   () => ({ solarize: { threshold: random.uniform(0, 256), p: 1 } }),
   () => ({ sharpness: { factor: random.uniform(0, 3), p: 1 } }),
 ]
+// And each operator of colours by its example, so that none is left out.
+for (const { stage, colors, example } of Object.values(OPERATORS))
+  if (stage === 'pixels' && colors) after.push(() => example)
 const times = (most, make) => Array.from({ length: between(0, most) }, make)
 
 function definition(dtype, position) {
