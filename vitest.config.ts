@@ -8,7 +8,7 @@ import { LongestFirst } from './test/support/run/longest-first.js'
  * The others share processes, and so the modules that they load: that takes a third less time.
  */
 const APART =
-  /\bvi\.|process\.(env|chdir|on|exit|argv|memoryUsage)\b|support\/(engine|program|python|slow-store|units-source|protocol-client)|child_process|worker_threads|new Worker|dist\/|build\//
+  /\bvi\.|process\.(env|chdir|on|exit|argv|memoryUsage)\b|support\/(engine|program|python|slow-store|units-source|protocol-client)|child_process|worker_threads|new Worker|Notes\.shared|dist\/|build\//
 
 /** The test files whose text is as asked for; without the long ones (test/long, `*.long.test.ts`), for `npm run test:long`. */
 export function testFiles(wanted: (text: string) => boolean): string[] {

@@ -73,7 +73,7 @@ test('what is turned off when a feed is opened holds for that feed', async () =>
 
 test('another word is refused', () => {
   expect(() => open(NUMBERS, { observe: 'all' as never })).toThrow(
-    'expected "counters" or "spans", not "all"',
+    'unknown level "all"; known: counters, spans',
   )
 })
 
