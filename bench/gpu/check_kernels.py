@@ -13,8 +13,11 @@ import struct
 import sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from functools import partial
+from pathlib import Path
 
 import numpy
+
+from millrace._cuda.kernels import Sources
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -90,10 +93,10 @@ class Device:
 
 
 def compile_unit(nvrtc, path, folder, architecture):
-    """A cubin, with the folder's headers given by name."""
-    headers = sorted(glob.glob(os.path.join(folder, "*.cuh")))
-    texts = [open(header, "rb").read() for header in headers]
-    names = [os.path.basename(header).encode() for header in headers]
+    """A cubin, with the headers that the client gives: the folder's and the operators'."""
+    headers = Sources(Path(folder)).headers
+    texts = [text.encode() for text in headers.values()]
+    names = [name.encode() for name in headers]
     program = c_void_p()
     count = len(headers)
     with open(path, "rb") as file:

@@ -39,7 +39,7 @@ HEAD = 64
 DIFFERENT = 32
 #: Batches that a measurement takes after those that warm it up.
 STEPS, WARM = 60, 10
-KERNELS = Path(__file__).resolve().parents[2] / "src" / "transform" / "kernels" / "cuda"
+KERNELS = Path(__file__).resolve().parents[2] / "packages/pixels/transform/kernels/cuda"
 
 Pack = Callable[[bytes], bytes]
 

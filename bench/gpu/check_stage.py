@@ -31,7 +31,7 @@ from millrace._gpu.stage import DeviceStage, open_stage
 from millrace._gpu.ticket import HostArray, HostBatch
 
 BATCH = 256
-KERNELS = Path(__file__).resolve().parents[2] / "src" / "transform" / "kernels" / "cuda"
+KERNELS = Path(__file__).resolve().parents[2] / "packages/pixels/transform/kernels/cuda"
 
 result: Dict[str, Any] = {}
 

@@ -1,7 +1,8 @@
 /**
  * The control page of a ring: the words by which makers, the consumer and the owner agree. Most are read and written by
  * atomic operations. Two kinds are not: words that an atomic one orders (start, poison, and all that `reset` writes), and
- * words that only a message or a figure shows (row, since, bytes, heart). docs/concurrency.md has them all.
+ * words that a message or a figure shows, or that count once their maker has ended (row, since, bytes, beat).
+ * docs/concurrency.md has them all.
  */
 import {
   At,
@@ -84,7 +85,7 @@ export class Control {
   }
 
   /**
-   * Puts the ring at its beginning. Only while it is paused and no maker holds a claim: then plain stores will do, since a
+   * Puts the ring at its beginning. Only while it is paused and not `busy`: then plain stores will do, since a
    * maker claims nothing before it has seen the new generation. `kept` slots stay with the consumer; `version` is that of
    * the job by which it is made from now on.
    */
@@ -162,7 +163,7 @@ export class Control {
     return Atomics.load(this.words, Word.Paused) === 1
   }
 
-  /** Whether any maker still holds a claim. */
+  /** Whether any maker still holds a claim, or is about to take one. */
   get busy(): boolean {
     for (let i = 0; i < MAX_MAKERS; i++) if (Atomics.load(this.claims, i) !== 0n) return true
     return false

@@ -4,8 +4,8 @@
  * where to write, the consumer what to show, and a client in another process how to wrap it. That client can't write to
  * the pages before `dataAt`: makers trust what they find there.
  *
- *   slot ┬ header          words, see slot.ts
- *        ├ done     i32[chunks]  which claims are finished
+ *   slot ┬ header          words, see slot-words.ts
+ *        ├ done     i32[chunks]  which chunks are finished
  *        ├ status   u8[B]  what became of each row
  *        ├ position f64[B] its position in the epoch
  *        ├ row      f64[B] its row in the source

@@ -2,11 +2,11 @@
  * A ring: the slots of one (feed, rank), and the words by which makers and the consumer agree without a
  * scheduler. docs/concurrency.md says who writes each word, and in which order.
  *
- *   memory ┬ control  64 KiB: the words below
+ *   memory ┬ control  64 KiB: the words of control-words.ts
  *          ├ slots    capacity × layout.bytes   (memfd, mapped over the memory)
  *          └ workspaces, one a maker            (private pages of the process)
  *
- *   control.ts   the words, and what the owner sets: start, depth, pause
+ *   control.ts   views of the words, and what the owner sets: start, depth, pause
  *   claims.ts    the makers' side
  *   ring.ts      the consumer's side, and what is done when a maker dies
  *
@@ -213,7 +213,7 @@ export class Ring extends Claims {
     return makers.filter(maker => this.held(maker)?.claim.batch === batch)
   }
 
-  /** The maker of a batch died while closing it: rows may have been moved already, so the whole batch is made again. */
+  /** A maker died while it closed a batch: rows may have been moved already, so the whole batch is made again. */
   private beginAgain(slot: Slot, batch: number): void {
     const kept = [Header.Planned, Header.Valid, Header.Batch].map(word => [word, slot.words[word]])
     const stamps = slot.stamps.slice(Stamp.NextEpoch)

@@ -237,7 +237,8 @@ export interface FieldLayout {
   layout?: 'chw' | 'hwc'
   /**
    * Dense i32 of one axis, delivered as one array [B · shape[0]]: borders of segments in the batch's rows laid end to end, rows of so
-   * many places. A row writes where its own segments begin: ascending from 0, the rest filled with this number (batch/borders.ts).
+   * many places. A row writes where its own segments begin: ascending from 0, the rest filled with this number
+   * (batch/document-boundaries.ts).
    */
   flat?: number
   /** A kernel of the user's makes the field on the device. (Who makes other fields is not said here: making.ts.) */

@@ -22,7 +22,7 @@ export interface Observer {
   client(trainer: number): Promise<ClientObserver>
   /** Looks at a run once a second, and writes the log that its options want. Rejects where it can't be written. */
   watch(run: WatchedRun): Promise<RunWatch>
-  /** The tuner of this process. `mayTuneWorkers`: the number of workers was given for none of its feeds. */
+  /** The tuner of this process. `mayTuneWorkers`: whether no open feed of it fixes the number of workers. */
   tuner(mayTuneWorkers: () => boolean): Promise<RingTuner>
 }
 

@@ -15,7 +15,7 @@ import type { RingTuner, Setting, TunedRing } from './ring-tuner.js'
 /** That of this process, once a feed is tuned. */
 let tuner: RingTuner | undefined
 
-/** Open feeds whose workers were given: workers are those of all feeds of this process, so then none are tuned. */
+/** Open feeds that fix the number of workers. All feeds of a process share its workers: while there is one, none are tuned. */
 const withGivenWorkers = new Set<Feeding>()
 /** The run of a feed, and what the program has set of it: its next ring, when another is to decode, has that as well. */
 const runOf = new WeakMap<Feeding, string>()

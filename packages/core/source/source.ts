@@ -1,7 +1,7 @@
 /**
  * The contract of a source. A source knows how many samples there are, which bytes hold them, and how to find the columns
- * of a sample in those bytes. While a feed runs it does not read by itself: it *plans* byte ranges, and the maker reads
- * them.
+ * of a sample in those bytes. While a feed runs it does not read by itself: it says which byte ranges a row needs
+ * (`need`), and the maker reads them.
  *
  * There are two steps. `open` runs once, in the main thread. It may take long (scan files, build an index), and returns a
  * manifest: plain data that can be posted to threads, with big tables in index files or SharedArrayBuffers. `attach` runs
@@ -231,7 +231,7 @@ export interface Nesting {
   attach(manifest: Manifest): Source
 }
 
-/** An implementation: one file, one line in `registry.ts`. Leaves have no use for `nesting`. */
+/** An implementation: what `load` of a format's descriptor gives (define/format.ts). Leaves have no use for `nesting`. */
 export interface SourceKind<Json = unknown> {
   open(json: Json, context: OpenContext, nesting: Nesting): Promise<Manifest>
   attach(manifest: Manifest, nesting: Nesting): Source

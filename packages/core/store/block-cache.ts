@@ -289,7 +289,7 @@ export class BlockCache {
     })
   }
 
-  /** The pieces of a block that is ready: the same list as long as it is the same load, of which `turn` counts the ends. */
+  /** The pieces of a block that is ready: the same list as long as `generation`, which counts loads, is the same. */
   private piecesOf(block: number): readonly Uint8Array[] {
     const generation = Atomics.load(this.table.generation, block)
     const kept = this.opened.get(block)

@@ -3,11 +3,11 @@
  *
  * For each block of the table (fixed number, "free" or in use) there are columns:
  *
- *   state    FREE, LOADING, READY: the last thing written when a block is made, the first when it is given up
- *   turn     grows whenever loading ends, well or badly: what waiting makers sleep on
- *   loader   the maker that loads it
+ *   state       FREE, LOADING, READY: the last thing written when a block is made, the first when it is given up
+ *   generation  grows whenever loading ends, well or badly: what waiting makers sleep on
+ *   loader      the maker that loads it
  *   first, pages, pieces   its place in the data, and how many pieces it has
- *   leases   one bit for each maker that uses it
+ *   leases      one bit for each maker that uses it
  *   unit, user, nextUse    which unit it holds, what used it last, and the position at which it is wanted next; negative: it is
  *                          wanted now, until the position that this is the negative of
  *

@@ -81,7 +81,7 @@ export class ClientAccount implements ClientObserver {
     return { makers: this.lookAtMakers(0), host }
   }
 
-  /** At the makers of all rings. */
+  /** Looks at the makers of all rings. */
   private lookAtMakers(ring: number): MakersLook {
     return lookAtMakers(this.ofEngine(ring), monotonicMs())
   }

@@ -126,7 +126,7 @@ export interface MakersLook {
   counters: Counters[]
 }
 
-/** At all of them: one that begins to work for a ring later has idled, or worked for others, until then. */
+/** Looks at all makers: one that begins to work for a ring later has idled, or worked for others, until then. */
 export function lookAtMakers(source: SpanSource | undefined, at: number): MakersLook {
   const counters = source?.engine.reader.counters() ?? []
   return { at, counters: counters.filter(({ lane }) => lane.kind === 'worker') }

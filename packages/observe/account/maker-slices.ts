@@ -62,7 +62,7 @@ class OpenSlice {
   private bytes = 0
   private cpu = Number.NaN
   private delay = Number.NaN
-  /** Rings of the writing that the look belongs to. */
+  /** Rings with records of the present writing, which begins with a look at the CPU time. */
   private readonly written = new Set<number>()
   private readonly rows = new Map<string, number>()
   private readonly claims = new Map<string, number>()

@@ -5,14 +5,14 @@ import type { MakerTime } from './slices.js'
 
 /** A part of a step, for whatever shows it: text, pages, and clients in Python, which get lines made of these words. */
 export interface Part {
-  /** In a list, and the same where the trainer's thread makes the batches itself. */
+  /** In a list; `alone`: where the trainer's thread makes the batches itself. */
   name: string
   alone?: string
   /** Within a bar. */
   word: string
   /** What the trainer does meanwhile: `lost 5 %, mostly to taking finished batches`. */
   help: string
-  /** By day and by night. */
+  /** On a light page, and on a dark one. */
   colour: readonly [light: string, dark: string]
 }
 

@@ -272,7 +272,7 @@ function stepsIn(counters: readonly Counters[]): number {
 
 /** Joined slices are about so long (ms). */
 const LENGTH = 2000
-/** It is done when so many have come together: joining costs as much as looking at all. */
+/** Slices are joined when so many have come together: joining costs as much as looking at all. */
 const AT_ONCE = 64
 
 /** The same slices, of which those that ended before a moment are joined. */

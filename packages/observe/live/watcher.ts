@@ -29,7 +29,7 @@ const DIAGNOSE_EVERY_MS = 4000
 const OLDEST_DIAGNOSIS_MS = 8000
 /** Looks come a little early or late (ms). */
 const HALF_LOOK_MS = 500
-/** It is not begun before so much was seen (ms). */
+/** No diagnosis is made before so much was seen (ms). */
 const LEAST_SEEN_MS = 3000
 
 export interface WatcherOptions {

@@ -6,7 +6,7 @@ import { PART_NAMES } from '../account/parts.js'
 import type { RunRecord, TunerDecision } from '../live/record.js'
 import type { LogEnd, LogHeader, LogLine } from './lines.js'
 
-/** A rank from here on is none. */
+/** Ranks are smaller than this. */
 const MOST_RANKS = 2 ** 20
 
 type Check = (value: unknown) => boolean

@@ -27,10 +27,10 @@ const SLOWED = 0.03
 /** Makers that run or queue for so much of the time, and are so many times the cores, are too many as well. */
 const BUSY = 0.7
 const MANY = 1.25
-/** A smaller depth than this is not tried, nor one that is not at least as large. */
+/** When batches ahead are too few: at least this depth is tried, and at least so many times the present one. */
 const LEAST_DEPTH = 4
 const DEEPER = 3
-/** Loss in waits for batches from which a smaller depth than that is raised to it. */
+/** From this loss in waits for batches on, a depth below `LEAST_DEPTH` is raised to it. */
 const SHALLOW = 0.02
 /** Workers without a slot for so much of the time, while the trainer waits at times. */
 const UNEVEN = 0.2

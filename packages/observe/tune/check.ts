@@ -10,7 +10,7 @@ import type { Candidate, Seen, Weighed } from './seen.js'
 
 /** A turn is measured this long (ms), and for so many steps, but no longer than the most. */
 const TURN = { ms: 1500, steps: 6, most: 20_000 }
-/** Before it is measured, so many ms pass, and as many steps as there are slots, up to some; more where threads are started. */
+/** Before a turn is measured, `ms` pass, and as many steps as slots, `steps` at most; `start` (ms) more where threads start. */
 const SETTLE = { ms: 500, start: 1000, steps: 12, most: 20_000 }
 /** A change of who decodes is carried out by the trainer, which opens another ring: looked for so often, and so long (ms). */
 const TAKING_UP = { every: 250, most: 60_000 }
@@ -110,7 +110,7 @@ export class Check {
     return this.pending.splice(0)
   }
 
-  /** As it was before. */
+  /** The settings as they were before. */
   back(): Setting[] {
     return [this.setting('before')]
   }

@@ -9,7 +9,7 @@ import { FINE } from '../verdict/thresholds.js'
 import type { CheckResult } from './check.js'
 import type { Candidate, Weighed } from './seen.js'
 
-/** In this order. */
+/** They are tried in this order. */
 const ALL: readonly Decoder[] = ['cpu', 'gpu', 'both']
 /** When both decode, the CPU gets so much of what it managed alone. */
 const LESS = 0.9

@@ -16,7 +16,7 @@ import { Windows } from './windows.js'
 
 /** What a worker takes of memory (bytes): its thread and its workspace. */
 const WORKER_BYTES = 48 * 2 ** 20
-/** So many workers at most for each core, and at least: those that wait for storage need no core. */
+/** Workers at most: so many for each core, and never fewer than the second: those that wait for storage need no core. */
 const PER_CORE = 8
 const MOST_AT_LEAST = 32
 
@@ -50,7 +50,7 @@ export class EngineTuner implements RingTuner {
   private busy = false
   /** Told of every decision, beside the notes. */
   readonly listeners = new Set<(decision: TunerDecision) => void>()
-  /** Whether the number of workers was given for no feed of this process. */
+  /** Whether no open feed of this process fixes the number of workers. */
   mayTuneWorkers: () => boolean = () => true
 
   get state(): string | undefined {

@@ -23,7 +23,7 @@ import * as words from './words.js'
 const LOOK_EVERY_MS = 2000
 /** What a run's first moments say is about its start (ms, steps). */
 const WARM_UP = { ms: 3000, steps: 20 }
-/** Windows that are watched: from the last change on, but no longer than this (ms); where steps are long, than this. */
+/** A window that is watched begins with the last change, and is no longer than this (ms); the second where steps are long. */
 const LONGEST_WINDOW_MS = 8000
 const LONGEST_SLOW = 60_000
 /** Single claims are read of the last ms: they cost more to read. */
@@ -31,13 +31,13 @@ const CLAIMS = 2500
 /** Steps in a window from which it says something; of long steps fewer do, since each is a mean of much work. */
 const LEAST_STEPS = 8
 const LEAST_SLOW = 4
-/** So many times the workers are many more: what they bring says something of the storage. */
+/** With this many times the workers, what they bring tells what the storage can give. */
 const MORE = 1.4
-/** Below this share nothing is tried, and above it again something is: so that it does not go to and fro. */
+/** Where less than the first share is lost, nothing is tried until more than the second is: else it would go to and fro. */
 const FROZEN = FINE
 const THAWED = 0.03
 
-/** So many refusals in a row may be excused by a change of the work. */
+/** So many refusals in a row do not count, since the work has changed meanwhile. */
 const EXCUSES = 1
 
 /** What is seen of all rings from a moment on, until now. `full`: with single claims, which cost more to read. */

@@ -144,7 +144,7 @@ export function waitsForRank(c: Case): boolean {
   return ranks.some(({ rank, supplyMs }) => rank !== facts.rank && supplyMs >= LEAST_PART * c.a.stepMs)
 }
 
-/** A maker that is. */
+/** A maker that is much slower than the others, in words. */
 export function slowMaker({ e }: Case): { what: string; share: number } | null {
   const makers = new Map<number, { rows: number; work: number }>()
   for (const { maker, rows, work } of e.makers) {

@@ -74,7 +74,7 @@ const ownFunction = (c: Case): Remedy[] => {
   ]
 }
 
-/** A sample that takes so much less (ms). */
+/** The change by which a sample takes so much less (ms). */
 function less({ f }: Case, by: { cpu: number; blocked: number }): Change {
   const left = (value: number, off: number) => (value > 0 ? Math.max(0, 1 - off / value) : 1)
   return { cpuPerSample: left(f.cpu.value, by.cpu), blockedPerSample: left(f.blocked.value, by.blocked) }

@@ -1,3 +1,4 @@
+/** What a client is told when its ring is open: `opened` of docs/protocol.md. */
 import { DTYPES, type Dtype } from '../../basics/dtype.js'
 import type { SlotLayout } from '../../batch/layout.js'
 import { CONTROL_BYTES } from '../../batch/ring.js'

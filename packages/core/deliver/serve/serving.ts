@@ -88,7 +88,7 @@ export class Serving {
     }
   }
 
-  /** A client comes. The makers ring the first one's bell themselves. */
+  /** A client comes. The makers write to the first one's pipe themselves. */
   join(): Member {
     if (this.members.size >= this.expected) {
       throw new MillraceError(
@@ -285,7 +285,7 @@ export class Serving {
     this.feeding.giveBack(slot)
   }
 
-  /** The bells of all but the first client are rung from here. */
+  /** The pipes of all but the first client are written to from here. */
   private async tellOthers(): Promise<void> {
     while (!this.ended) {
       const [words, index, seen] = this.feeding.ring.completed

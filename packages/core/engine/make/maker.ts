@@ -45,7 +45,7 @@ class Maker {
   private since: number | undefined
   /** Whether the pool has fewer makers than this one's number: it sleeps until there are more. */
   private surplus = false
-  /** Told of this thread's garbage collections in its turns: so only while functions of the user's are called here. */
+  /** Hears of garbage collections when the event loop turns, which it does only while functions of the user's are called here. */
   private readonly collections = new PerformanceObserver(list => {
     for (const { startTime, duration } of list.getEntries()) this.lane?.gc(startTime, duration)
   })
@@ -57,7 +57,7 @@ class Maker {
 
   async run(): Promise<void> {
     const { words, maker } = this.data
-    // A function that waits for nothing must look hung: without a timer the thread would take it for its end.
+    // A function that waits for ever must look hung: without a timer Node would end the thread, as it has nothing to wait for.
     setInterval(() => {}, FOREVER)
     while (Atomics.load(words, PoolWord.Stop) === 0) {
       const seen = Atomics.load(words, PoolWord.Wake)
@@ -82,7 +82,7 @@ class Maker {
     for (const rowMaker of this.rings.values()) rowMaker.close()
   }
 
-  /** A surplus maker is none of those that a feed has: what waits is written, and then nothing until it is needed again. */
+  /** A surplus maker serves no feed: it writes the spans that wait, and then none until it is needed again. */
   private setSurplus(surplus: boolean): void {
     if (surplus === this.surplus) return
     this.surplus = surplus
@@ -104,7 +104,7 @@ class Maker {
     const begun = performance.now()
     Atomics.wait(this.data.words, PoolWord.Wake, seen, lane?.pending ? JOIN_MS : most)
     if (full === undefined) return
-    // Where slots of several rings are waited for at once, that is about none of them.
+    // A wait for slots of several rings at once is booked for none of them.
     const spans = full.length === 1 ? full[0].spans : lane!.of(0)
     spans?.add(full.length > 0 ? SpanKind.Wait : SpanKind.Idle, begun, performance.now() - begun)
   }
@@ -235,7 +235,7 @@ try {
   await loadRegistry()
   await new Maker(data).run()
 } catch (error) {
-  // An error of ours ends the thread, as if nothing looked after late errors.
+  // An error of ours ends the thread: `watchLate` must not take it for one of the user's.
   process.removeAllListeners('uncaughtException')
   throw error
 }

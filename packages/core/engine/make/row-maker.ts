@@ -1,5 +1,5 @@
 /**
- * Makes the rows of a claim: the way of samples from their positions into the slot, read from top to bottom.
+ * Makes the rows of a claim: the way of samples from their positions into the slot. `make` begins it, `finish` closes the batch.
  *
  *   positions ─ order ─► rows of sources ─ fetch ─► bytes ─► columns of each sample ─ sample-maker.ts ─► row of the slot
  *
@@ -65,7 +65,7 @@ export class RowMaker {
     private readonly report: (bad: BadReport) => void,
     /** Where the times of claims go. */
     readonly spans?: RingSpans,
-    /** Of the one that this one takes the place of: the memory of a ring never shrinks. */
+    /** The workspace of the one that this one takes the place of: the memory of a ring never shrinks. */
     readonly work: Workspace = workspaceOf(job, maker),
   ) {
     this.ring = new Ring(job.memory, job.layout, job.capacity)

@@ -27,7 +27,7 @@ export interface Job {
   capacity: number
   /** Where the workspaces of the first `count` makers begin, and the bytes of each; they may grow to `limit`. */
   workspaces: { at: number; bytes: number; count: number; limit: number }
-  /** The definition, as the user wrote it. */
+  /** The definition in its normal form. */
   feed: NormalFeed
   /** Who makes each of its fields, in their order; `layout` follows from it. */
   making: FieldMaking[]

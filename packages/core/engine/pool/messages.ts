@@ -34,7 +34,7 @@ export interface MakerData {
   mappings: SharedArrayBuffer
   /** Keeps it from being terminated in certain native calls. */
   terminationGuard: Int32Array
-  /** From the pool: jobs to take up and to leave. */
+  /** From the pool: jobs to take up and to leave, cores to run on. */
   inbox: MessagePort
   /** To the pool: bad samples, and what went wrong with a job. */
   outbox: MessagePort

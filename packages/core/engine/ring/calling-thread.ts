@@ -13,7 +13,7 @@ import type { FeedingOptions } from './new-ring.js'
 /** Its number among the workers of the ring, of which there are no others. */
 const ALONE = 0
 
-/** Of steps that are longer (ms), their CPU time is told from that of making batches: both are this thread's. */
+/** A longer step of the program's (ms) is told from making batches, which is the same thread's: its CPU time does not count. */
 const STEP = 2
 
 export class CallingThread {
@@ -53,7 +53,7 @@ export class CallingThread {
   /** The slot of a batch, which is made now. `wait` waits for functions of the user's. */
   async make(batch: number, wait: (pending: Promise<void>) => Promise<void>): Promise<number> {
     const apart = performance.now() - this.made >= STEP
-    // What was not looked up before a long step has work of earlier batches in it: it is kept.
+    // Where it was not paused, the CPU time so far has earlier batches in it: it counts, the step with it.
     if (apart && this.paused) this.lane?.resume()
     try {
       return await this.slotOf(batch, wait)

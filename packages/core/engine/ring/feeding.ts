@@ -32,7 +32,7 @@ import { SampleTimeout, unlessFailed } from './sample-timeout.js'
 /** How often (ms) hung samples are looked for while a batch is waited for. */
 const LOOK = 500
 
-/** A batch that was waited for no longer than this (ms) is followed by others that come as soon. */
+/** After a wait no longer than this (ms) the next batch is first waited for in this thread (`waitHere`). */
 const BRIEFLY = 0.5
 
 /** How long a closed ring waits for rows that are being made (ms). */
@@ -46,7 +46,7 @@ export class Feeding {
   private failure: Error | undefined
   /** Whether the last batch was waited for no longer than `BRIEFLY`. */
   private brief = false
-  /** While a maker that hangs is ended: then it is known why this feeding has failed. */
+  /** While a maker that hangs is being ended: whether it can be is part of what the failure says. */
   private ending: Promise<void> | undefined
   private readonly timeout: SampleTimeout
   private readonly claiming: ClaimSize

@@ -52,7 +52,7 @@ export interface NewRing {
 
 let lastId = 0
 
-/** The number of a new ring. In the table of spans it takes the place of none that is still open. */
+/** The number of a new ring: one whose place in the table of spans no open ring has. */
 function newId(): number {
   lastId = SpanFile.shared()?.freeRing(lastId + 1) ?? lastId + 1
   return lastId

@@ -1,5 +1,5 @@
 /**
- * A user's dataset in Python. The maker asks its own Python process for rows; nothing is read here, so `plan` is empty. It
+ * A user's dataset in Python. The maker asks its own Python process for rows; nothing is read here, so `need` adds nothing. It
  * asks for all rows of a claim together, and puts the first into the slot while Python makes the others. Numbers and text
  * come as they are, bytes in shared memory, arrays as .npy.
  *

@@ -1,5 +1,5 @@
 /**
- * Made-up data, for demos, tests and measurements: row i is a function of (seed, i). Nothing is read, so `plan` is empty and
+ * Made-up data, for demos, tests and measurements: row i is a function of (seed, i). Nothing is read, so `need` adds nothing and
  * `sample` makes the bytes.
  *
  *   images   jpg: a JPEG that looks like a photograph to a codec; cls: i mod classes

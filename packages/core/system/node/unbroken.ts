@@ -1,8 +1,8 @@
 /**
  * Calls during which a thread must not be terminated. `koffi.view`, `koffi.load` and the declaring of functions call into V8, and
- * where the thread is being terminated at that moment, koffi ends the whole process (native.ts). A thread enters such a call
- * through its door; the thread that ends it shuts the door first, and waits until the call is over. A thread that
- * starts is inside until it has loaded its modules, which declare functions.
+ * where the thread is being terminated at that moment, koffi ends the whole process (../native.ts). A thread enters such a call
+ * through its termination guard, a word that is called its door here; the thread that ends it shuts the door first, and waits
+ * until the call is over. A thread that starts is inside until it has loaded its modules, which declare functions.
  */
 
 /** No call is made; a call is being made; the door is shut: the thread makes no more calls. */
