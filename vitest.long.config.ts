@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'properties',
           include: testFiles(text => /fast-check|support\/fuzz/.test(text)),
-          setupFiles: 'test/long/property-runs.ts',
+          setupFiles: ['packages/all/registry.ts', 'test/long/property-runs.ts'],
         },
       },
     ],
