@@ -113,7 +113,7 @@ export function buildDocuments(rules: PackRules, corpus: Corpus): Built {
   return { rows, full: 0, padding: rows * rules.length - used, columns }
 }
 
-/** Of each of `count` things that has any rows, `length` in all: the first of them, and at the end the number of all rows. */
+/** Running sums: the first row of each of `count` things, things without rows left out, and last the number of all rows. */
 function sums(type: NumberType, length: number, count: number, rows: (i: number) => number): MadeColumn {
   return new MadeColumn(type, length + 1, function* (put) {
     let next = 0
@@ -122,7 +122,7 @@ function sums(type: NumberType, length: number, count: number, rows: (i: number)
   })
 }
 
-/** Of each of `count` documents that has any rows, `length` in all: a value. */
+/** A value for each of `count` documents, `length` values in all: documents without rows have none. */
 function chosen(
   type: NumberType,
   length: number,

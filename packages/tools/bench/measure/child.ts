@@ -22,7 +22,7 @@ export interface Child {
 export function startRun(task: RunTask, progress: (share: number) => void): Child {
   const script = fileURLToPath(new URL('./run-process.js', import.meta.url))
   const child = spawn(process.execPath, [...process.execArgv, script], {
-    // A user's functions may print on stdout: nobody reads it.
+    // Stdout is ignored, since a user's functions may print there.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // NaN and Infinity stay what they are.
     serialization: 'advanced',
